@@ -1,7 +1,7 @@
 """Microseconds to plan small work in Python and in C: an operator of each form.
 
 `python -m bench.plan`. "Again" is how long a device takes to find what an equal description has come to.
-C validates what it plans, Python does not.
+C validates what it plans, and the last column is how long that takes; Python does not.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def library(folder: Path) -> Any:
     command = [compiler, "-std=c11", "-O2", "-fPIC", "-shared", f"-I{HEADERS}", str(HERE / "plan.c")]
     subprocess.run([*command, "-o", folder / "plan.so"], check=True)
     found = ctypes.CDLL(str(folder / "plan.so"))
-    found.microseconds.restype, found.microseconds.argtypes = ctypes.c_double, [ctypes.c_void_p]
+    for function in (found.planning, found.validation):
+        function.restype, function.argtypes = ctypes.c_double, [ctypes.c_void_p]
     return found
 
 
@@ -61,7 +62,7 @@ def main() -> None:
     """Print microseconds, and how many times as long Python takes as C."""
     with tempfile.TemporaryDirectory() as folder:
         in_c = library(Path(folder))
-    print(f"{'':32} {'Python':>8} {'again':>8} {'C':>8} {'Python / C':>11}")
+    print(f"{'':32} {'Python':>8} {'again':>8} {'C':>8} {'Python / C':>11} {'validation':>11}")
     for desc in descriptions():
         programs = Programs()
         programs.keep(desc, Program(gpu.planned(desc), (), {}, {}, {}, {}))
@@ -70,8 +71,9 @@ def main() -> None:
         line = f"{desc.OPERATOR:32} {first:8.1f} {again:8.2f}"
         if in_c is not None:
             structure = desc.to_ctypes()
-            c = in_c.microseconds(ctypes.addressof(structure))
-            line += f" {c:8.2f} {first / c:11.1f}"
+            address = ctypes.addressof(structure)
+            c = in_c.planning(address)
+            line += f" {c:8.2f} {first / c:11.1f} {in_c.validation(address):11.2f}"
         print(line, flush=True)
 
 

@@ -68,22 +68,31 @@ class Variant:
 
 def module(registry: Registry) -> types.ModuleType:
     """The module that computes the only operator."""
-    text = _rendered(registry, ".py")
-    made = types.ModuleType("dmlops.compute.variant")
-    made.__package__ = "dmlops.compute"
-    exec(compile(text, "variant", "exec"), made.__dict__)
-    return made
+    return _module(registry, "compute")
+
+
+def planned_by(registry: Registry) -> types.ModuleType:
+    """The module that tells planners of the only operator, which is computed by definition."""
+    return _module(registry, "gpu/definitions")
 
 
 def shader(registry: Registry) -> str:
     """The shader of the only operator."""
-    return _rendered(registry, ".hlsl").decode()
+    return _rendered(registry, "hlsl").decode()
 
 
-def _rendered(registry: Registry, ending: str) -> bytes:
-    """The only file of such a name."""
+def _module(registry: Registry, folder: str) -> types.ModuleType:
+    package = f"dmlops.{folder.replace('/', '.')}"
+    made = types.ModuleType(f"{package}.variant")
+    made.__package__ = package
+    exec(compile(_rendered(registry, f"python/dmlops/{folder}"), "variant", "exec"), made.__dict__)
+    return made
+
+
+def _rendered(registry: Registry, folder: str) -> bytes:
+    """The only file in a folder."""
     files = [output.render(registry, _TEMPLATES) for output in (compute, definition, hlsl)]
-    (text,) = (data for some in files for path, data in some.items() if path.endswith(ending))
+    (text,) = (data for some in files for path, data in some.items() if path.rpartition("/")[0] == folder)
     return text
 
 

@@ -13,11 +13,10 @@ import dmlops
 from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
-from dmlops.definition import Evaluation
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import contraction
 from gpu_device import device, run_in_guard_zones
-from schedule_cases import SPECS, Variant, described, module
+from schedule_cases import SPECS, Variant, described, planned_by
 
 __all__ = ["device"]
 
@@ -43,9 +42,7 @@ def variant(tmp_path: Path, output: str, kept: str = "") -> Variant:
 
 def told(one: Variant, desc: Any, name: str) -> Any:
     """What the planner is told."""
-    evaluation = Evaluation(desc, {})
-    module(one.registry).computation(desc).define(evaluation)
-    return evaluation.known()[f"told.factors.{name}"]
+    return getattr(planned_by(one.registry).told(desc, 0).factors, name)
 
 
 @pytest.mark.parametrize(

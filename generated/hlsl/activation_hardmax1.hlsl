@@ -25,7 +25,8 @@
 //              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
-//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else 0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else
+//              0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
@@ -158,7 +159,7 @@ bool IsInfinity(float x)
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-bool Better(INPUT_VALUE x, INPUT_VALUE y) { return (Less(y, x) || (IsNan(x) && (!IsNan(y)))); }
+bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(y, x) || (IsNan(x) && !IsNan(y)); }
 OUTPUT_VALUE Each(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return y; }
 
 #if SHIFTS
@@ -262,7 +263,8 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input, items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input,
+            items[u]);
 }
 
 #if SHIFTS
@@ -336,8 +338,8 @@ State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -24,7 +24,8 @@
 //              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
-//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else 0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else
+//              0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
@@ -139,9 +140,9 @@ Position LocateVector(uint item)
 // The larger of two numbers, either one if one is NaN: without the care that Max takes
 float Larger(float x, float y) { return max(x, y); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
-// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
-// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -307,7 +308,8 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input, items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input,
+            items[u]);
 }
 
 #if SHIFTS
@@ -327,7 +329,8 @@ void MapBlock(INPUT_VALUE shift, inout Item items[UNROLL][VECTOR])
     }
 }
 
-// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1, mapped unless shiftOnly.
+// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1, mapped unless
+// shiftOnly.
 State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
 {
     State total = (State)0;
@@ -394,8 +397,8 @@ State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -172,7 +172,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -195,7 +196,8 @@ uint Convert(double x, uint type)
 
 int64_t Convert(double x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(double x, uint64_t type)
@@ -288,8 +290,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -20,26 +20,29 @@
 //              6 Reset, Hidden, one step along dimension 0, each sum by several threads
 //              7 Reset, one step along dimension 0, each sum by several threads
 //              8 Hidden, one step along dimension 0, each sum by several threads
-// In passes from 5 on only, where dimensions on which weights depend are rows, and those of the other factors columns:
-//   SUM_ROWS   rows of a group
-//   SUM_COLUMNS  its columns
+// In passes from 5 on only. Rows are counted by the dimensions of what is written on which weights depend and other
+// factors do not, columns by those on which only these depend:
+//   SUM_ROWS   rows of a group, of each of its sums
+//   SUM_COLUMNS  columns of a group
 //   THREAD_ROWS  rows of these that a thread has
-//   THREAD_COLUMNS  its columns of these: 1, 2, or fours
-//   WEIGHTS_VECTOR  neighbours in memory that are read at once, all of one sum: 1 or 4
-//   FETCHES    such vectors of each sum that a thread reads ahead
-//   WAITING    1 for Vulkan only: groups go from step to step of a recurrence, and wait for one another
-//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded to
-//              them for that, and infinite where they have no such number. -Vd then, and VulkanKHR as the module's memory
-//              model (examples/README.md). Of the macros above only SUM_ROWS and SUM_COLUMNS are there, the latter a
-//              multiple of 16, and
-//     TILE_ROWS  rows of matrices: all sums of SUM_ROWS, filled up to a multiple of 16
-//     TILE_DEPTH  products of a tile, a multiple of 16 for each wave that has others of the same sums
+//   THREAD_COLUMNS  columns of these: 1, 2, or a multiple of 4
+//   WEIGHTS_VECTOR  neighbouring weights that are read at once, all of one sum: 1 or 4
+//   FETCHES    such vectors of each sum that a thread reads before it uses them, 1 or more
+//   WAITING    1 for Vulkan only: a dispatch goes through all steps of a recurrence, and its groups wait for one
+//              another; else 0
+//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded
+//              to halves for that, and become infinite where they are too large. -Vd then, and VulkanKHR as the
+//              module's memory model (examples/README.md). Of the macros above only SUM_ROWS, SUM_COLUMNS, a multiple
+//              of 16, and WAITING are there, and
+//     TILE_ROWS  rows of a tile: SUM_ROWS of each sum, one sum after the other, filled up to a multiple of 16
+//     TILE_DEPTH  products of a tile: 16 times the waves that share the products of the same sums, or a multiple
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  its columns of these, likewise
-//     AHEAD      tiles that are read before they are used
+//     WAVE_COLUMNS  columns of these, likewise
+//     AHEAD      tiles that are read before they are used, 1 or more
 // In all passes:
 //   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
-// For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE or OUTPUT_SINGLE:
+// For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
+// or OUTPUT_SINGLE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
 //   X_BITS     bits of an element: 16, 32
@@ -52,13 +55,13 @@
 //   SequenceLengthsTensor: UINT32
 //   OutputSequenceTensor: FLOAT32, FLOAT16
 //   OutputSingleTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  which kinds they are of, a bit for each:
+//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -338,22 +341,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -547,7 +550,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(double x, float type) { return (float)x; }
@@ -565,7 +569,8 @@ uint Convert(double x, uint type)
 
 int64_t Convert(double x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -606,9 +611,9 @@ int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
-// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
-// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -968,7 +973,8 @@ RECURRENCE_VALUE ReadRecurrence(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return LoadRecurrence(offset);
 #else
     return (RECURRENCE_VALUE)0;
@@ -1004,7 +1010,8 @@ HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
 {
 #if HIDDEN_INIT_BITS < 16
     const uint perWord = 32 / HIDDEN_INIT_BITS;
-    const uint above = (uint)hiddenInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
+    const uint above = (uint)hiddenInitTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
     return (HIDDEN_INIT_VALUE)above >> (32 - HIDDEN_INIT_BITS);
 #else
     return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset];
@@ -1018,7 +1025,8 @@ HIDDEN_INIT_VALUE ReadHiddenInit(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < HIDDEN_INIT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, hiddenInitSizes[d / 4][d % 4] - 1) * (uint)hiddenInitStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, hiddenInitSizes[d / 4][d % 4] - 1)
+            * (uint)hiddenInitStrides[d / 4][d % 4];
     return LoadHiddenInit(offset);
 #else
     return (HIDDEN_INIT_VALUE)0;
@@ -1029,7 +1037,8 @@ SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 {
 #if SEQUENCE_LENGTHS_BITS < 16
     const uint perWord = 32 / SEQUENCE_LENGTHS_BITS;
-    const uint above = (uint)sequenceLengthsTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
+    const uint above = (uint)sequenceLengthsTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
     return (SEQUENCE_LENGTHS_VALUE)above >> (32 - SEQUENCE_LENGTHS_BITS);
 #else
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
@@ -1043,7 +1052,8 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < SEQUENCE_LENGTHS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, sequenceLengthsSizes[d / 4][d % 4] - 1) * (uint)sequenceLengthsStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, sequenceLengthsSizes[d / 4][d % 4] - 1)
+            * (uint)sequenceLengthsStrides[d / 4][d % 4];
     return LoadSequenceLengths(offset);
 #else
     return (SEQUENCE_LENGTHS_VALUE)0;
@@ -1053,8 +1063,8 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
@@ -1077,8 +1087,8 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
@@ -1188,7 +1198,7 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 #endif
 }
 
-// What a fused activation makes of a result
+// What fused activation `number` makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
@@ -1197,7 +1207,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x));
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x);
     }
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
@@ -1219,7 +1229,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x);
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x;
     }
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
@@ -1280,7 +1290,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
     {
         const REAL_VALUE x = input;
-        return (IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x)));
+        return IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x));
     }
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
@@ -1294,7 +1304,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (Less(alpha, x) ? x : (REAL_VALUE)0);
+        return Less(alpha, x) ? x : (REAL_VALUE)0;
     }
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
@@ -1303,7 +1313,8 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
         const float bias = activation.parameter0;
         const float threshold = activation.parameter1;
         const REAL_VALUE x = input;
-        return (Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0));
+        return Above(x, threshold) ? Scaled(x, 1.0, -bias)
+            : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0);
     }
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
@@ -1311,7 +1322,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha)));
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
     }
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
@@ -1332,25 +1343,27 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (int k = kFirst; k < kLast; k++)
     {
-        result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Listed(0, Entry(at, 0), Entry(at, 2), k)) * (REAL_VALUE)ReadWeight(Listed(0, Entry(at, 1), Entry(at, 3), k)));
+        result += (REAL_VALUE)ReadInput(Listed(0, Entry(at, 0), Entry(at, 2), k))
+            * (REAL_VALUE)ReadWeight(Listed(0, Entry(at, 1), Entry(at, 3), k));
     }
     return result;
 }
 
 REAL_VALUE Bias(int part, int d, int i)
 {
-    if ((BIAS_PRESENT != 0))
+    if (BIAS_PRESENT != 0)
     {
-        return (REAL_VALUE)ReadBias(Listed(0, 0, d, Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
+        return (REAL_VALUE)ReadBias(Listed(0, 0, d,
+            Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
     }
     return (REAL_VALUE)0.0f;
 }
 
 int Steps(int b)
 {
-    if ((SEQUENCE_LENGTHS_PRESENT != 0))
+    if (SEQUENCE_LENGTHS_PRESENT != 0)
     {
-        return (int)max(min((int64_t)(int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
+        return (int)max(min((int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
     }
     return sequenceLength;
 }
@@ -1362,16 +1375,16 @@ bool Running(List at)
 
 bool Reversed(int d)
 {
-    return ((isBackward != 0) || (d == 1));
+    return isBackward != 0 || d == 1;
 }
 
 int Time(int s, int d, int b)
 {
     if (Reversed(d))
     {
-        return (Steps(b) - s);
+        return Steps(b) - s;
     }
-    return (s - 1);
+    return s - 1;
 }
 
 int Gate(int g, int j)
@@ -1381,10 +1394,11 @@ int Gate(int g, int j)
 
 REAL_VALUE Fed(List at, int g)
 {
-    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2), Gate(g, Entry(at, 3))));
+    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
+        Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE SumOf2(List at, int g)
+REAL_VALUE ProductOf(List at, int g)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1392,38 +1406,34 @@ REAL_VALUE SumOf2(List at, int g)
     [loop]
     for (int k = kFirst; k < kLast; k++)
     {
-        result = result + (REAL_VALUE)(ReadKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), k)) * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k)));
+        result += ReadKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), k))
+            * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k));
     }
     return result;
 }
 
-REAL_VALUE ProductOf(List at, int g)
-{
-    return SumOf2(at, g);
-}
-
 REAL_VALUE Recur(List at, int g)
 {
-    return (ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3))));
+    return ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
 }
 
 REAL_VALUE Act(List at, REAL_VALUE x, int i)
 {
-    return Activate(x, ((Entry(at, 1) * functionCount) + i));
+    return Activate(x, Entry(at, 1) * functionCount + i);
 }
 
 REAL_VALUE Chosen(List at)
 {
-    if (((Entry(at, 0) == 0) || (!Running(at))))
+    if (Entry(at, 0) == 0 || !Running(at))
     {
         return (REAL_VALUE)0.0f;
     }
-    return Act(at, (Fed(at, 1) + Recur(at, 1)), 0);
+    return Act(at, Fed(at, 1) + Recur(at, 1), 0);
 }
 
 REAL_VALUE Begin(List at)
 {
-    if ((HIDDEN_INIT_PRESENT != 0))
+    if (HIDDEN_INIT_PRESENT != 0)
     {
         return (REAL_VALUE)ReadHiddenInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
     }
@@ -1432,10 +1442,10 @@ REAL_VALUE Begin(List at)
 
 REAL_VALUE Update(List at)
 {
-    return Act(at, (Fed(at, 0) + Recur(at, 0)), 0);
+    return Act(at, Fed(at, 0) + Recur(at, 0), 0);
 }
 
-REAL_VALUE SumOf3(List at)
+REAL_VALUE SumOf2(List at)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1443,33 +1453,35 @@ REAL_VALUE SumOf3(List at)
     [loop]
     for (int k = kFirst; k < kLast; k++)
     {
-        result = result + (REAL_VALUE)((ReadKeptReset(Join(Part(at, 0, 3), Listed(k))) * ReadKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), k))) * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(2, Entry(at, 3)), k)));
+        result += ReadKeptReset(Join(Part(at, 0, 3), Listed(k)))
+            * ReadKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), k))
+            * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(2, Entry(at, 3)), k));
     }
     return result;
 }
 
 REAL_VALUE ResetSum(List at)
 {
-    return (SumOf3(at) + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))));
+    return SumOf2(at) + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
 }
 
 REAL_VALUE Chosen3(List at)
 {
-    if ((linearBeforeReset != 0))
+    if (linearBeforeReset != 0)
     {
-        return (ReadKeptReset(at) * Recur(at, 2));
+        return ReadKeptReset(at) * Recur(at, 2);
     }
     return ResetSum(at);
 }
 
 REAL_VALUE Candidate(List at)
 {
-    return Act(at, (Fed(at, 2) + (Chosen3(at))), 1);
+    return Act(at, Fed(at, 2) + Chosen3(at), 1);
 }
 
 REAL_VALUE Earlier(List at)
 {
-    return ReadKeptHidden(Join(Listed((Entry(at, 0) - 1)), Part(at, 1, 8)));
+    return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
 
 REAL_VALUE Chosen2(List at)
@@ -1480,7 +1492,7 @@ REAL_VALUE Chosen2(List at)
     }
     if (Running(at))
     {
-        return ((((REAL_VALUE)1.0f - Update(at)) * Candidate(at)) + (Update(at) * Earlier(at)));
+        return ((REAL_VALUE)1.0f - Update(at)) * Candidate(at) + Update(at) * Earlier(at);
     }
     return Earlier(at);
 }
@@ -1489,9 +1501,9 @@ int Step(int t, int d, int b)
 {
     if (Reversed(d))
     {
-        return (Steps(b) - t);
+        return Steps(b) - t;
     }
-    return (t + 1);
+    return t + 1;
 }
 
 REAL_VALUE Chosen4(List at)
@@ -1503,7 +1515,8 @@ REAL_VALUE Chosen4(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen5(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4, REAL_VALUE Reset, REAL_VALUE total2, REAL_VALUE read5, REAL_VALUE read6)
+REAL_VALUE Chosen5(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4, REAL_VALUE Reset,
+    REAL_VALUE total2, REAL_VALUE read5, REAL_VALUE read6)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1511,12 +1524,15 @@ REAL_VALUE Chosen5(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read
     }
     if (Running(at))
     {
-        return ((((REAL_VALUE)1.0f - Activate((read2 + (total1 + read3)), ((Entry(at, 1) * functionCount) + 0))) * Activate((read4 + (Reset * (total2 + read5))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((read2 + (total1 + read3)), ((Entry(at, 1) * functionCount) + 0)) * read6));
+        return ((REAL_VALUE)1.0f - Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount))
+            * Activate(read4 + Reset * (total2 + read5), Entry(at, 1) * functionCount + 1)
+            + Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount) * read6;
     }
     return read6;
 }
 
-REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4)
+REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE total1,
+    REAL_VALUE read3, REAL_VALUE read4)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1524,14 +1540,16 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
     }
     if (Running(at))
     {
-        return ((((REAL_VALUE)1.0f - Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0))) * Activate((read2 + (total1 + read3)), ((Entry(at, 1) * functionCount) + 1))) + (Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0)) * read4));
+        return ((REAL_VALUE)1.0f - Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount))
+            * Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount + 1)
+            + Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount) * read4;
     }
     return read4;
 }
 
 #if PASS >= 5 && MATRIX_UNITS
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
-// columns, and a use
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
+// rows, columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1545,12 +1563,17 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
+    [[vk::ext_literal]] uint operands);
 // The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
-[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+// 2: a group, 3: a wave
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 
@@ -1563,7 +1586,8 @@ static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart +
 static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint sumPitch = WAVE_ROWS / 4 + 1;
-static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;  // columns of a wave that are there at once
+// columns of a wave that are there at once
+static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
 static const uint sumsEnd = WAVES * atOnce * sumPitch;
 static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
 static const uint placesEnd = placesStart + TILE_ROWS + SUM_COLUMNS;
@@ -1589,7 +1613,8 @@ void MultiplyTile(uint down, uint across, uint deep, inout SumMatrix totals[WAVE
         [unroll]
         for (uint c = 0; c < WAVE_COLUMNS / 16; c++)
         {
-            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch + eight], 1, tilePitch, NON_PRIVATE);
+            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch
+                + eight], 1, tilePitch, NON_PRIVATE);
             [unroll]
             for (r = 0; r < WAVE_ROWS / 16; r++)
                 totals[r][c] = MultiplyAdd(weights[r], factors, totals[r][c]);
@@ -1605,15 +1630,17 @@ float Sum(uint row, uint column)
     for (uint deep = 0; deep < wavesDeep; deep++)
     {
         const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
-        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4], NON_PRIVATE))[row % 4];
+        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4],
+            NON_PRIVATE))[row % 4];
     }
     return total;
 }
 #endif
 
 #if WAITING
-// Each group counts a step that it is through with in the first word of scratch. A group that waits in vain gives up and so
-// do all others: not all of them run at once on this device. A dispatch of one group does what is left.
+// The first word of scratch counts the steps that groups are through with, those of all groups together. A group that
+// waits in vain gives up, and so do all others: the device does not run all of them at once. A dispatch of one group
+// does what is left.
 #define GIVEN_UP 0x80000000u
 static const uint MOST_POLLS = 1 << 16;
 // Scopes and memory semantics of SPIR-V. Matrix units go with Vulkan's memory model, where these are more explicit.
@@ -1731,7 +1758,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = (total0 + read0);
+    const float Fed = total0 + read0;
     WriteKeptFed(number, Fed);
 }
 
@@ -1789,8 +1816,8 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 }
 
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
-// same sums put these together in group memory; then a thread works out elements.
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
+// the same sums put these together in group memory; then a thread works out elements.
 void AddUp(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
@@ -1808,7 +1835,8 @@ void AddUp(uint item, uint thread)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
@@ -1821,10 +1849,12 @@ void AddUp(uint item, uint thread)
     uint factorPlaces[factorsEach];
     [unroll]
     for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
+            NON_PRIVATE).x;
     [unroll]
     for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
 
     uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
     uint ahead;
@@ -1834,12 +1864,14 @@ void AddUp(uint item, uint thread)
     const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
+        ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
     [unroll]
     for (i = 0; i < WAVE_ROWS / 16; i++)
@@ -1869,7 +1901,8 @@ void AddUp(uint item, uint thread)
         for (i = 0; i < WAVE_ROWS / 16; i++)
             [unroll]
             for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
+                    NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
@@ -1899,13 +1932,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -1920,11 +1955,13 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = (float)LoadInput(readsFirst[0 * SUM_COLUMNS + column] + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
+            next[0][i] = (float)LoadInput(readsFirst[column]
+                + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -1955,7 +1992,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -1979,11 +2017,11 @@ void AddUp(uint item, uint thread)
         const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
+            weightsFirst[n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -1991,7 +2029,8 @@ void AddUp(uint item, uint thread)
     const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;  // reads for an element pass while its sums are added up
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2017,22 +2056,23 @@ void AddUp(uint item, uint thread)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
                 }
             }
         }
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -2041,7 +2081,8 @@ void AddUp(uint item, uint thread)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -2092,7 +2133,8 @@ uint PlaceInRecurrence(List at)
     uint place = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return place;
 }
 
@@ -2168,9 +2210,10 @@ float WriteElement(List at, ReadBefore before, float sums[3])
     const float total0 = sums[0];
     const float total1 = sums[1];
     const float total2 = sums[2];
-    const float Reset = ((((Entry(at, 0) == 0) || (!Running(at))) ? (REAL_VALUE)0.0f : Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0))));
+    const float Reset = Entry(at, 0) == 0 || !Running(at) ? (REAL_VALUE)0.0f
+        : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     WriteKeptReset(number, Reset);
-    const float Hidden = (Chosen5(at, read2, total1, read3, read4, Reset, total2, read5, read6));
+    const float Hidden = Chosen5(at, read2, total1, read3, read4, Reset, total2, read5, read6);
     WriteKeptHidden(number, Hidden);
     return Hidden;
 }
@@ -2229,14 +2272,15 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 }
 
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
-// same sums put these together in group memory; then a thread works out elements.
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
+// the same sums put these together in group memory; then a thread works out elements.
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2248,16 +2292,20 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n / SUM_ROWS == 1)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n / SUM_ROWS == 2)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n >= TILE_ROWS)
-            place = CopyInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
     }
     ControlBarrier(2, 2, EXCHANGED);
@@ -2265,10 +2313,12 @@ bool AddUpStep(uint item, uint thread, uint step)
     uint factorPlaces[factorsEach];
     [unroll]
     for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
+            NON_PRIVATE).x;
     [unroll]
     for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
 
     uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
     uint ahead;
@@ -2278,7 +2328,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
 #if WAITING
     if (!AreThrough(step, thread))
         return false;
@@ -2287,7 +2338,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
+        ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
     [unroll]
     for (i = 0; i < WAVE_ROWS / 16; i++)
@@ -2317,7 +2369,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         for (i = 0; i < WAVE_ROWS / 16; i++)
             [unroll]
             for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
+                    NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
@@ -2355,13 +2408,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -2376,11 +2431,12 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
+            next[0][i] = asfloat(ScratchWord(readsFirst[column] + k));
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -2411,7 +2467,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -2421,7 +2478,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2435,21 +2493,26 @@ bool AddUpStep(uint item, uint thread, uint step)
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
-            weightsFirst[1 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
-            weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            weightsFirst[SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
 
-    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    // reads for an element pass while its sums are added up
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2479,24 +2542,27 @@ bool AddUpStep(uint item, uint thread, uint step)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
-                    own[1 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][1 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[1 * THREAD_ROWS + r][j]);
-                    own[2 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][2 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[2 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
+                    own[THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][THREAD_ROWS
+                        + r][i % WEIGHTS_VECTOR], factor0, own[THREAD_ROWS + r][j]);
+                    own[2 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][2 * THREAD_ROWS
+                        + r][i % WEIGHTS_VECTOR], factor0, own[2 * THREAD_ROWS + r][j]);
                 }
             }
         }
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -2505,7 +2571,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -2581,7 +2648,8 @@ uint PlaceInRecurrence(List at)
     uint place = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return place;
 }
 
@@ -2632,7 +2700,8 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     const float read0 = before.read0;
     const float read1 = before.read1;
     const float total0 = sums[0];
-    const float Reset = ((((Entry(at, 0) == 0) || (!Running(at))) ? (REAL_VALUE)0.0f : Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0))));
+    const float Reset = Entry(at, 0) == 0 || !Running(at) ? (REAL_VALUE)0.0f
+        : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     WriteKeptReset(number, Reset);
 }
 
@@ -2691,14 +2760,15 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 }
 
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
-// same sums put these together in group memory; then a thread works out elements.
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
+// the same sums put these together in group memory; then a thread works out elements.
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2710,12 +2780,14 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n >= TILE_ROWS)
-            place = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            place = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
     }
     ControlBarrier(2, 2, EXCHANGED);
@@ -2723,10 +2795,12 @@ bool AddUpStep(uint item, uint thread, uint step)
     uint factorPlaces[factorsEach];
     [unroll]
     for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
+            NON_PRIVATE).x;
     [unroll]
     for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
 
     uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
     uint ahead;
@@ -2736,7 +2810,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
 #if WAITING
     if (!AreThrough(step, thread))
         return false;
@@ -2745,7 +2820,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
+        ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
     [unroll]
     for (i = 0; i < WAVE_ROWS / 16; i++)
@@ -2775,7 +2851,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         for (i = 0; i < WAVE_ROWS / 16; i++)
             [unroll]
             for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
+                    NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
@@ -2809,13 +2886,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -2830,11 +2909,12 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
+            next[0][i] = asfloat(ScratchWord(readsFirst[column] + k));
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -2865,7 +2945,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -2875,7 +2956,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2889,19 +2971,22 @@ bool AddUpStep(uint item, uint thread, uint step)
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
 
-    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    // reads for an element pass while its sums are added up
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2931,22 +3016,23 @@ bool AddUpStep(uint item, uint thread, uint step)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
                 }
             }
         }
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -2955,7 +3041,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -3031,7 +3118,8 @@ uint PlaceInRecurrence(List at)
     uint place = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return place;
 }
 
@@ -3105,7 +3193,7 @@ void WriteElement(List at, ReadBefore before, float sums[2])
     const float read4 = before.read4;
     const float total0 = sums[0];
     const float total1 = sums[1];
-    const float Hidden = (Chosen6(at, read0, total0, read1, read2, total1, read3, read4));
+    const float Hidden = Chosen6(at, read0, total0, read1, read2, total1, read3, read4);
     WriteKeptHidden(number, Hidden);
 }
 
@@ -3117,13 +3205,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -3138,14 +3228,16 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
+            next[0][i] = asfloat(ScratchWord(readsFirst[column] + k));
         next[1][i] = 0;
         if (k < depth)
-            next[1][i] = asfloat(ScratchWord(readsFirst[1 * SUM_COLUMNS + column] + k)) * asfloat(ScratchWord(readsFirst[2 * SUM_COLUMNS + column] + k));
+            next[1][i] = asfloat(ScratchWord(readsFirst[SUM_COLUMNS + column] + k))
+                * asfloat(ScratchWord(readsFirst[2 * SUM_COLUMNS + column] + k));
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -3176,7 +3268,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -3186,7 +3279,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -3200,22 +3294,27 @@ bool AddUpStep(uint item, uint thread, uint step)
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
-            readsFirst[1 * SUM_COLUMNS + n] = PlaceInKeptReset(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0));
-            readsFirst[2 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
+            readsFirst[SUM_COLUMNS + n] = PlaceInKeptReset(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0));
+            readsFirst[2 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+                0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
-            weightsFirst[1 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            weightsFirst[SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
 
-    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    // reads for an element pass while its sums are added up
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -3245,24 +3344,26 @@ bool AddUpStep(uint item, uint thread, uint step)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
-                const Columns factor1 = held[1 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
+                const Columns factor1 = held[CHUNK * pitch + place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
-                    own[1 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][1 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor1, own[1 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
+                    own[THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][THREAD_ROWS
+                        + r][i % WEIGHTS_VECTOR], factor1, own[THREAD_ROWS + r][j]);
                 }
             }
         }
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -3271,7 +3372,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -3339,7 +3441,7 @@ void AddUp(uint item, uint thread)
 }
 #endif
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -3370,15 +3472,16 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Fed
-    WriteKeptFed(first + item, (SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3))));
+    WriteKeptFed(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
 #elif PASS == 1  // Reset
-    WriteKeptReset(first + item, (Chosen(at)));
+    WriteKeptReset(first + item, Chosen(at));
 #elif PASS == 2  // Hidden
-    WriteKeptHidden(first + item, (Chosen2(at)));
+    WriteKeptHidden(first + item, Chosen2(at));
 #elif PASS == 3  // OutputSequenceTensor
-    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce((Chosen4(at)), OUTPUT_SEQUENCE_BITS));
+    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce(Chosen4(at), OUTPUT_SEQUENCE_BITS));
 #elif PASS == 4  // OutputSingleTensor
-    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
+    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0],
+        sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
 #endif
 #endif
 }

@@ -21,11 +21,11 @@
 //   InputTensor: FLOAT32, FLOAT16
 //   InputGradientTensor: FLOAT32, FLOAT16
 //   OutputGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -197,22 +197,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -350,7 +350,8 @@ int Convert(float x, int type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -603,7 +604,8 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
 #if INPUT_GRADIENT_BITS < 16
     const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
+    const uint above = (uint)inputGradientTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
     return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
 #else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
@@ -617,7 +619,8 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1) * (uint)inputGradientStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
+            * (uint)inputGradientStrides[d / 4][d % 4];
     return LoadInputGradient(offset);
 #else
     return (INPUT_GRADIENT_VALUE)0;
@@ -627,8 +630,8 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
 #if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
@@ -678,19 +681,14 @@ void WriteKeptBase(uint number, REAL_VALUE entry)
 #endif
 }
 
-List Entries(List c, List w)
+List Region(List c, List w)
 {
     List result = (List)0;
     result.length = 4;
     [unroll]
     for (int d = 0; d < 4; d++)
-        result.entries[d] = ((Entry(c, d) + Entry(w, d)) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d));
+        result.entries[d] = Entry(c, d) + Entry(w, d) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
     return result;
-}
-
-List Region(List c, List w)
-{
-    return Entries(c, w);
 }
 
 REAL_VALUE SumOf(List at)
@@ -704,30 +702,26 @@ REAL_VALUE SumOf(List at)
     {
         if (Inside(Region(at, w), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         {
-            result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Region(at, w)) * (REAL_VALUE)ReadInput(Region(at, w)));
+            result += (REAL_VALUE)ReadInput(Region(at, w)) * (REAL_VALUE)ReadInput(Region(at, w));
         }
     }
     return result;
 }
 
-List Entries2(List at, List w)
+List Holder(List at, List w)
 {
     List result = (List)0;
     result.length = 4;
     [unroll]
     for (int d = 0; d < 4; d++)
-        result.entries[d] = ((Entry(at, d) - Entry(w, d)) + Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d));
+        result.entries[d] = Entry(at, d) - Entry(w, d) + Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
     return result;
-}
-
-List Holder(List at, List w)
-{
-    return Entries2(at, w);
 }
 
 REAL_VALUE Share(List c)
 {
-    return (((REAL_VALUE)ReadInputGradient(c) * (REAL_VALUE)ReadInput(c)) * Pow(ReadKeptBase(c), ((-(REAL_VALUE)beta) - (REAL_VALUE)1.0f)));
+    return (REAL_VALUE)ReadInputGradient(c) * (REAL_VALUE)ReadInput(c)
+        * Pow(ReadKeptBase(c), -(REAL_VALUE)beta - (REAL_VALUE)1.0f);
 }
 
 REAL_VALUE SumOf2(List at)
@@ -741,13 +735,13 @@ REAL_VALUE SumOf2(List at)
     {
         if (Inside(Holder(at, w), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         {
-            result = result + (REAL_VALUE)Share(Holder(at, w));
+            result += Share(Holder(at, w));
         }
     }
     return result;
 }
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -769,8 +763,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Base
-    WriteKeptBase(first + item, ((REAL_VALUE)bias + (((REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0)) * SumOf(at))));
+    WriteKeptBase(first + item, (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * SumOf(at));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((((REAL_VALUE)ReadInputGradient(at) * Pow(ReadKeptBase(at), (-(REAL_VALUE)beta))) - ((((((REAL_VALUE)2.0f * (REAL_VALUE)alpha) * (REAL_VALUE)beta) / Convert(localSize, (REAL_VALUE)0)) * (REAL_VALUE)ReadInput(at)) * SumOf2(at))), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at)
+        * Pow(ReadKeptBase(at), -(REAL_VALUE)beta)
+        - (REAL_VALUE)2.0f * (REAL_VALUE)alpha * (REAL_VALUE)beta / Convert(localSize, (REAL_VALUE)0)
+        * (REAL_VALUE)ReadInput(at) * SumOf2(at), OUTPUT_GRADIENT_BITS));
 #endif
 }

@@ -13,13 +13,13 @@
 //   PASS       what is written:
 //              0 Norm
 //              1 OutputTensor
-//              2 OutputTensor, by rows, each shared by LANES threads, which meet in group memory
+//              2 OutputTensor, by rows, each shared by LANES threads that exchange sums through group memory
 // In pass 2 only; dimensions are merged where all tensors run through them in one step:
 //   VECTOR     elements of a row that are worked out together: 1, 2 or 4
 //   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it works with them, 1 or more
-//   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it is read only once, else 0
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
 //   KEPT_RANK  dimensions from one row to the next, 1 or more
@@ -31,12 +31,12 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -250,22 +250,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -431,7 +431,8 @@ int Convert(float x, int type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -547,8 +548,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -603,19 +604,14 @@ bool Reduced(int d)
     return d == axis;
 }
 
-List Entries(List r, List at)
+List Over(List at, List r)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
+        result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
     return result;
-}
-
-List Over(List at, List r)
-{
-    return Entries(r, at);
 }
 
 REAL_VALUE SumOf(List at)
@@ -627,47 +623,37 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morer = IsBox(rFirst, rLast); morer; morer = Advance(r, rFirst, rLast))
     {
-        result = result + (REAL_VALUE)Abs((REAL_VALUE)ReadInput(Over(at, r)));
-    }
-    return result;
-}
-
-REAL_VALUE SumOf2(List at)
-{
-    const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-    const List rFirst = Zeros(rLast.length);
-    REAL_VALUE result = (REAL_VALUE)0;
-    List r = rFirst;
-    [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = Advance(r, rFirst, rLast))
-    {
-        result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Over(at, r)) * (REAL_VALUE)ReadInput(Over(at, r)));
+        result += (REAL_VALUE)ReadInput(Over(at, r)) * (REAL_VALUE)ReadInput(Over(at, r));
     }
     return result;
 }
 
 REAL_VALUE Chosen(List at)
 {
-    if ((isNumber != 0))
+    if (isNumber != 0)
     {
-        return SumOf(at);
+        const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
+        const List rFirst = Zeros(rLast.length);
+        REAL_VALUE result = (REAL_VALUE)0;
+        List r = rFirst;
+        [loop]
+        for (bool morer = IsBox(rFirst, rLast); morer; morer = Advance(r, rFirst, rLast))
+        {
+            result += Abs((REAL_VALUE)ReadInput(Over(at, r)));
+        }
+        return result;
     }
-    return Sqrt(SumOf2(at));
+    return Sqrt(SumOf(at));
 }
 
-List Entries2(List at)
+List Here(List at)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = (Reduced(d) ? 0 : Entry(at, d));
+        result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
     return result;
-}
-
-List Here(List at)
-{
-    return Entries2(at);
 }
 
 #if PASS == 2
@@ -779,10 +765,11 @@ void WorkOnRows(uint number, uint thread)
     const uint lane = ACROSS ? thread / columns : thread % LANES;
     const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
     const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
-    const uint start = number % partCount * partVectors + lane, end = min((number % partCount + 1) * partVectors, rowVectors);
+    const uint start = number % partCount * partVectors + lane,
+        end = min((number % partCount + 1) * partVectors, rowVectors);
     uint u, k, item;
 
-    // What a whole row has but one of
+    // Of what there is only one for a whole row
     float inputOfRow = 0;
 #if INPUT_PRESENT && INPUT_SINGLE
     {
@@ -828,7 +815,7 @@ void WorkOnRows(uint number, uint thread)
                 {
                     const float inputElement = inputBlock[u][k];
                     total0OfBlock += Abs(inputElement);
-                    total1OfBlock += (inputElement * inputElement);
+                    total1OfBlock += inputElement * inputElement;
                 }
             }
         }
@@ -837,7 +824,7 @@ void WorkOnRows(uint number, uint thread)
     }
     total0 = JoinRow(total0, thread, lane);
     total1 = JoinRow(total1, thread, lane);
-    const float rowNorm = (((isNumber != 0) ? total0 : Sqrt(total1)));
+    const float rowNorm = isNumber != 0 ? total0 : Sqrt(total1);
     const float ofRow0 = Max(rowNorm, (REAL_VALUE)epsilon);
 
     if (own >= rowCount)
@@ -864,7 +851,7 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-                    outputValues[k] = (OUTPUT_VALUE)RoundingOnce((inputElement / ofRow0), OUTPUT_BITS);
+                    outputValues[k] = (OUTPUT_VALUE)RoundingOnce(inputElement / ofRow0, OUTPUT_BITS);
                 }
 #if OUTPUT_PRESENT
                 StoreOutputElements(row.output + place.output, outputValues);
@@ -876,7 +863,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
 #if PASS != 2
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -902,9 +889,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Norm
-    WriteKeptNorm(first + item, (Chosen(at)));
+    WriteKeptNorm(first + item, Chosen(at));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(((REAL_VALUE)ReadInput(at) / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon)), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((REAL_VALUE)ReadInput(at)
+        / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon), OUTPUT_BITS));
 #endif
 #endif
 }

@@ -20,21 +20,21 @@
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
-//   LANES      otherwise, threads that share the places of one window: a power of 2
-// With IN_BLOCKS, Y and X being the last two dimensions of the window; Y is 1 along, where there is only one:
+//   LANES      without IN_BLOCKS, threads that share the places of one window: a power of 2, NUM_THREADS at most
+// With IN_BLOCKS, Y and X being the last two dimensions of the window; where there is only X, sizes along Y are 1:
 //   BLOCK_ROWS  rows of elements of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
 //   WINDOW_HEIGHT  places of the window along Y
 //   WINDOW_WIDTH  places of it along X
-//   STEP_Y     how far a window lies from its neighbour along Y
+//   STEP_Y     how far the windows of neighbouring elements are apart along Y, before division by DIVISOR_Y
 //   STEP_X     the same along X
-//   TAP_Y      how far a place of the window lies from its neighbour along Y
+//   TAP_Y      how far neighbouring places of the window are apart along Y, likewise
 //   TAP_X      the same along X
-//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_Y  what places of the window along Y are divided by, 1 or more; those that leave a remainder take no part
 //   DIVISOR_X  the same along X
-//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_Y     the remainder of the first place of a block's first window along Y
 //   REST_X     the same along X
-//   LEAD       elements that a vector has before the first one of a block
+//   LEAD       elements of the first vector of a row that lie before those of the block, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -42,13 +42,13 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 1, 1 or more
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -254,22 +254,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -434,7 +434,8 @@ int Convert(float x, int type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -664,8 +665,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -690,19 +691,15 @@ int Dilation(int d)
     return 1;
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
+        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
+            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List o, List w)
-{
-    return Entries(o, w);
 }
 
 bool Valid(List at, List w)
@@ -721,7 +718,8 @@ REAL_VALUE SumOf(List at)
     {
         if (Valid(at, w))
         {
-            result = result + (REAL_VALUE)Pow(Abs((REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)))), Convert(p, (REAL_VALUE)0));
+            result += Pow(Abs((REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)))),
+                Convert(p, (REAL_VALUE)0));
         }
     }
     return result;
@@ -745,14 +743,14 @@ REAL_VALUE TermOf(INPUT_VALUE stored)
 
 REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
 {
-    result = result + term;
+    result += term;
     return result;
 }
 
 // Outputs, made of the result
 OUTPUT_VALUE Finished(List at, REAL_VALUE total)
 {
-    return (OUTPUT_VALUE)RoundingOnce(Pow(total, ((REAL_VALUE)1.0f / Convert(p, (REAL_VALUE)0))), OUTPUT_BITS);
+    return (OUTPUT_VALUE)RoundingOnce(Pow(total, (REAL_VALUE)1.0f / Convert(p, (REAL_VALUE)0)), OUTPUT_BITS);
 }
 
 // Where the window of an element begins: its first coordinates, and offsets without these
@@ -775,7 +773,7 @@ Origin OriginOf(List at)
     return origin;
 }
 
-// All places of the window that differ along its last two dimensions only
+// The places of the window that differ along its last two dimensions only
 struct Layer
 {
     bool isInside;
@@ -812,7 +810,7 @@ uint Reached(Layer layer, int y, int x, out bool isInside)
     return offset;
 }
 
-// The fold of every so manieth place of each layer of a window
+// The fold of places of a window: in each layer every one whose number is `first` plus a multiple of `step`
 REAL_VALUE Folded(List at, uint first, uint step)
 {
     const Origin origin = OriginOf(at);
@@ -828,7 +826,8 @@ REAL_VALUE Folded(List at, uint first, uint step)
         {
             bool isInside;
             const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
-            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
+            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
+                isInside);
             if (isInside)
 #if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)));
@@ -847,7 +846,7 @@ REAL_VALUE Folded(List at, uint first, uint step)
     return result;
 }
 
-// Stores neighbours along a row
+// Stores neighbours along a row, each made of its result
 void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
 {
     uint offset = 0;
@@ -869,7 +868,8 @@ void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+// of all windows of a block
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
@@ -963,7 +963,8 @@ void FoldBlock(uint item)
 
     const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
-    const int firstColumn = at.entries[WINDOW_AXIS + xAxis], firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
+    const int firstColumn = at.entries[WINDOW_AXIS + xAxis],
+        firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
     OVER_ELEMENTS
     for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
     {
@@ -1007,7 +1008,7 @@ void FoldTogether(uint group, uint thread)
 #endif
 
 #if PASS < 1
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -1037,7 +1038,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Pow(SumOf(at), ((REAL_VALUE)1.0f / Convert(p, (REAL_VALUE)0))), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Pow(SumOf(at), (REAL_VALUE)1.0f / Convert(p, (REAL_VALUE)0)),
+        OUTPUT_BITS));
 #endif
 #endif
 }

@@ -19,7 +19,8 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   FUNCTION   0 ARGMAX, 1 ARGMIN, 2 AVERAGE, 3 L1, 4 L2, 5 LOG_SUM, 6 LOG_SUM_EXP, 7 MAX, 8 MIN, 9 MULTIPLY, 10 SUM, 11 SUM_SQUARE
+//   FUNCTION   0 ARGMAX, 1 ARGMIN, 2 AVERAGE, 3 L1, 4 L2, 5 LOG_SUM, 6 LOG_SUM_EXP, 7 MAX, 8 MIN, 9 MULTIPLY, 10 SUM,
+//              11 SUM_SQUARE
 //   DECREASING  1 if of equally good elements the last one is taken, 0 if the first
 //   PASS       0 reduces whole sets; 1 reduces parts of sets, OutputTensor being a buffer of `State`; 2 reduces
 //              what is in that buffer, InputTensor
@@ -27,7 +28,8 @@
 //              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
-//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else 0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else
+//              0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
@@ -206,9 +208,9 @@ uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
-// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
-// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -402,9 +404,9 @@ float Sqrt(float x)
 }
 
 #if FUNCTION == 0  // ARGMAX
-bool Better(INPUT_VALUE x, INPUT_VALUE y) { return (Less(y, x) || (IsNan(x) && (!IsNan(y)))); }
+bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(y, x) || (IsNan(x) && !IsNan(y)); }
 #elif FUNCTION == 1  // ARGMIN
-bool Better(INPUT_VALUE x, INPUT_VALUE y) { return (Less(x, y) || (IsNan(x) && (!IsNan(y)))); }
+bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(x, y) || (IsNan(x) && !IsNan(y)); }
 #elif FUNCTION == 2  // AVERAGE
 INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
 INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
@@ -426,7 +428,10 @@ INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
 INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
 INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x) + y; }
 INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
-INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return (Less((INPUT_VALUE)0, x) ? x * ExpShifted(y - z) : x); }
+INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z)
+{
+    return Less((INPUT_VALUE)0, x) ? x * ExpShifted(y - z) : x;
+}
 #elif FUNCTION == 7  // MAX
 INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
 INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return Max(x, y); }
@@ -568,7 +573,8 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input, items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input,
+            items[u]);
 }
 
 #if SHIFTS
@@ -642,8 +648,8 @@ State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -17,26 +17,29 @@
 //              3 OutputSingleTensor
 //              4 Fed, each sum by several threads
 //              5 Hidden, one step along dimension 0, each sum by several threads
-// In passes from 4 on only, where dimensions on which weights depend are rows, and those of the other factors columns:
-//   SUM_ROWS   rows of a group
-//   SUM_COLUMNS  its columns
+// In passes from 4 on only. Rows are counted by the dimensions of what is written on which weights depend and other
+// factors do not, columns by those on which only these depend:
+//   SUM_ROWS   rows of a group, of each of its sums
+//   SUM_COLUMNS  columns of a group
 //   THREAD_ROWS  rows of these that a thread has
-//   THREAD_COLUMNS  its columns of these: 1, 2, or fours
-//   WEIGHTS_VECTOR  neighbours in memory that are read at once, all of one sum: 1 or 4
-//   FETCHES    such vectors of each sum that a thread reads ahead
-//   WAITING    1 for Vulkan only: groups go from step to step of a recurrence, and wait for one another
-//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded to
-//              them for that, and infinite where they have no such number. -Vd then, and VulkanKHR as the module's memory
-//              model (examples/README.md). Of the macros above only SUM_ROWS and SUM_COLUMNS are there, the latter a
-//              multiple of 16, and
-//     TILE_ROWS  rows of matrices: all sums of SUM_ROWS, filled up to a multiple of 16
-//     TILE_DEPTH  products of a tile, a multiple of 16 for each wave that has others of the same sums
+//   THREAD_COLUMNS  columns of these: 1, 2, or a multiple of 4
+//   WEIGHTS_VECTOR  neighbouring weights that are read at once, all of one sum: 1 or 4
+//   FETCHES    such vectors of each sum that a thread reads before it uses them, 1 or more
+//   WAITING    1 for Vulkan only: a dispatch goes through all steps of a recurrence, and its groups wait for one
+//              another; else 0
+//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded
+//              to halves for that, and become infinite where they are too large. -Vd then, and VulkanKHR as the
+//              module's memory model (examples/README.md). Of the macros above only SUM_ROWS, SUM_COLUMNS, a multiple
+//              of 16, and WAITING are there, and
+//     TILE_ROWS  rows of a tile: SUM_ROWS of each sum, one sum after the other, filled up to a multiple of 16
+//     TILE_DEPTH  products of a tile: 16 times the waves that share the products of the same sums, or a multiple
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  its columns of these, likewise
-//     AHEAD      tiles that are read before they are used
+//     WAVE_COLUMNS  columns of these, likewise
+//     AHEAD      tiles that are read before they are used, 1 or more
 // In all passes:
 //   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
-// For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE or OUTPUT_SINGLE:
+// For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
+// or OUTPUT_SINGLE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
 //   X_BITS     bits of an element: 16, 32
@@ -49,13 +52,13 @@
 //   SequenceLengthsTensor: UINT32
 //   OutputSequenceTensor: FLOAT32, FLOAT16
 //   OutputSingleTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  which kinds they are of, a bit for each:
+//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -332,22 +335,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -541,7 +544,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(double x, float type) { return (float)x; }
@@ -559,7 +563,8 @@ uint Convert(double x, uint type)
 
 int64_t Convert(double x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -600,9 +605,9 @@ int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
-// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
-// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -962,7 +967,8 @@ RECURRENCE_VALUE ReadRecurrence(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return LoadRecurrence(offset);
 #else
     return (RECURRENCE_VALUE)0;
@@ -998,7 +1004,8 @@ HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
 {
 #if HIDDEN_INIT_BITS < 16
     const uint perWord = 32 / HIDDEN_INIT_BITS;
-    const uint above = (uint)hiddenInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
+    const uint above = (uint)hiddenInitTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
     return (HIDDEN_INIT_VALUE)above >> (32 - HIDDEN_INIT_BITS);
 #else
     return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset];
@@ -1012,7 +1019,8 @@ HIDDEN_INIT_VALUE ReadHiddenInit(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < HIDDEN_INIT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, hiddenInitSizes[d / 4][d % 4] - 1) * (uint)hiddenInitStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, hiddenInitSizes[d / 4][d % 4] - 1)
+            * (uint)hiddenInitStrides[d / 4][d % 4];
     return LoadHiddenInit(offset);
 #else
     return (HIDDEN_INIT_VALUE)0;
@@ -1023,7 +1031,8 @@ SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 {
 #if SEQUENCE_LENGTHS_BITS < 16
     const uint perWord = 32 / SEQUENCE_LENGTHS_BITS;
-    const uint above = (uint)sequenceLengthsTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
+    const uint above = (uint)sequenceLengthsTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
     return (SEQUENCE_LENGTHS_VALUE)above >> (32 - SEQUENCE_LENGTHS_BITS);
 #else
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
@@ -1037,7 +1046,8 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < SEQUENCE_LENGTHS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, sequenceLengthsSizes[d / 4][d % 4] - 1) * (uint)sequenceLengthsStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, sequenceLengthsSizes[d / 4][d % 4] - 1)
+            * (uint)sequenceLengthsStrides[d / 4][d % 4];
     return LoadSequenceLengths(offset);
 #else
     return (SEQUENCE_LENGTHS_VALUE)0;
@@ -1047,8 +1057,8 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
@@ -1071,8 +1081,8 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
@@ -1152,7 +1162,7 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 #endif
 }
 
-// What a fused activation makes of a result
+// What fused activation `number` makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
@@ -1161,7 +1171,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x));
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x);
     }
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
@@ -1183,7 +1193,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x);
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x;
     }
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
@@ -1244,7 +1254,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
     {
         const REAL_VALUE x = input;
-        return (IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x)));
+        return IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x));
     }
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
@@ -1258,7 +1268,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (Less(alpha, x) ? x : (REAL_VALUE)0);
+        return Less(alpha, x) ? x : (REAL_VALUE)0;
     }
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
@@ -1267,7 +1277,8 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
         const float bias = activation.parameter0;
         const float threshold = activation.parameter1;
         const REAL_VALUE x = input;
-        return (Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0));
+        return Above(x, threshold) ? Scaled(x, 1.0, -bias)
+            : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0);
     }
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
@@ -1275,7 +1286,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha)));
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
     }
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
@@ -1296,23 +1307,25 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (int k = kFirst; k < kLast; k++)
     {
-        result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Listed(0, Entry(at, 0), Entry(at, 2), k)) * (REAL_VALUE)ReadWeight(Listed(0, Entry(at, 1), Entry(at, 3), k)));
+        result += (REAL_VALUE)ReadInput(Listed(0, Entry(at, 0), Entry(at, 2), k))
+            * (REAL_VALUE)ReadWeight(Listed(0, Entry(at, 1), Entry(at, 3), k));
     }
     return result;
 }
 
 REAL_VALUE Bias(int part, int d, int i)
 {
-    if ((BIAS_PRESENT != 0))
+    if (BIAS_PRESENT != 0)
     {
-        return (REAL_VALUE)ReadBias(Listed(0, 0, d, Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
+        return (REAL_VALUE)ReadBias(Listed(0, 0, d,
+            Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
     }
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Begin(List at)
 {
-    if ((HIDDEN_INIT_PRESENT != 0))
+    if (HIDDEN_INIT_PRESENT != 0)
     {
         return (REAL_VALUE)ReadHiddenInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
     }
@@ -1321,9 +1334,9 @@ REAL_VALUE Begin(List at)
 
 int Steps(int b)
 {
-    if ((SEQUENCE_LENGTHS_PRESENT != 0))
+    if (SEQUENCE_LENGTHS_PRESENT != 0)
     {
-        return (int)max(min((int64_t)(int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
+        return (int)max(min((int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
     }
     return sequenceLength;
 }
@@ -1335,16 +1348,16 @@ bool Running(List at)
 
 bool Reversed(int d)
 {
-    return ((isBackward != 0) || (d == 1));
+    return isBackward != 0 || d == 1;
 }
 
 int Time(int s, int d, int b)
 {
     if (Reversed(d))
     {
-        return (Steps(b) - s);
+        return Steps(b) - s;
     }
-    return (s - 1);
+    return s - 1;
 }
 
 int Gate(int g, int j)
@@ -1354,10 +1367,11 @@ int Gate(int g, int j)
 
 REAL_VALUE Fed(List at, int g)
 {
-    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2), Gate(g, Entry(at, 3))));
+    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
+        Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE SumOf2(List at, int g)
+REAL_VALUE ProductOf(List at, int g)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1365,29 +1379,25 @@ REAL_VALUE SumOf2(List at, int g)
     [loop]
     for (int k = kFirst; k < kLast; k++)
     {
-        result = result + (REAL_VALUE)(ReadKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), k)) * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k)));
+        result += ReadKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), k))
+            * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k));
     }
     return result;
 }
 
-REAL_VALUE ProductOf(List at, int g)
-{
-    return SumOf2(at, g);
-}
-
 REAL_VALUE Recur(List at, int g)
 {
-    return (ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3))));
+    return ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
 }
 
 REAL_VALUE Act(List at, REAL_VALUE x, int i)
 {
-    return Activate(x, ((Entry(at, 1) * functionCount) + i));
+    return Activate(x, Entry(at, 1) * functionCount + i);
 }
 
 REAL_VALUE Earlier(List at)
 {
-    return ReadKeptHidden(Join(Listed((Entry(at, 0) - 1)), Part(at, 1, 8)));
+    return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
 
 REAL_VALUE Chosen(List at)
@@ -1398,7 +1408,7 @@ REAL_VALUE Chosen(List at)
     }
     if (Running(at))
     {
-        return Act(at, (Fed(at, 0) + Recur(at, 0)), 0);
+        return Act(at, Fed(at, 0) + Recur(at, 0), 0);
     }
     return Earlier(at);
 }
@@ -1407,9 +1417,9 @@ int Step(int t, int d, int b)
 {
     if (Reversed(d))
     {
-        return (Steps(b) - t);
+        return Steps(b) - t;
     }
-    return (t + 1);
+    return t + 1;
 }
 
 REAL_VALUE Chosen2(List at)
@@ -1429,14 +1439,14 @@ REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
     }
     if (Running(at))
     {
-        return Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0));
+        return Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     }
     return read2;
 }
 
 #if PASS >= 4 && MATRIX_UNITS
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
-// columns, and a use
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
+// rows, columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1450,12 +1460,17 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
+    [[vk::ext_literal]] uint operands);
 // The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
-[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+// 2: a group, 3: a wave
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 
@@ -1468,7 +1483,8 @@ static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart +
 static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint sumPitch = WAVE_ROWS / 4 + 1;
-static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;  // columns of a wave that are there at once
+// columns of a wave that are there at once
+static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
 static const uint sumsEnd = WAVES * atOnce * sumPitch;
 static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
 static const uint placesEnd = placesStart + TILE_ROWS + SUM_COLUMNS;
@@ -1494,7 +1510,8 @@ void MultiplyTile(uint down, uint across, uint deep, inout SumMatrix totals[WAVE
         [unroll]
         for (uint c = 0; c < WAVE_COLUMNS / 16; c++)
         {
-            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch + eight], 1, tilePitch, NON_PRIVATE);
+            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch
+                + eight], 1, tilePitch, NON_PRIVATE);
             [unroll]
             for (r = 0; r < WAVE_ROWS / 16; r++)
                 totals[r][c] = MultiplyAdd(weights[r], factors, totals[r][c]);
@@ -1510,15 +1527,17 @@ float Sum(uint row, uint column)
     for (uint deep = 0; deep < wavesDeep; deep++)
     {
         const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
-        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4], NON_PRIVATE))[row % 4];
+        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4],
+            NON_PRIVATE))[row % 4];
     }
     return total;
 }
 #endif
 
 #if WAITING
-// Each group counts a step that it is through with in the first word of scratch. A group that waits in vain gives up and so
-// do all others: not all of them run at once on this device. A dispatch of one group does what is left.
+// The first word of scratch counts the steps that groups are through with, those of all groups together. A group that
+// waits in vain gives up, and so do all others: the device does not run all of them at once. A dispatch of one group
+// does what is left.
 #define GIVEN_UP 0x80000000u
 static const uint MOST_POLLS = 1 << 16;
 // Scopes and memory semantics of SPIR-V. Matrix units go with Vulkan's memory model, where these are more explicit.
@@ -1636,7 +1655,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = (total0 + read0);
+    const float Fed = total0 + read0;
     WriteKeptFed(number, Fed);
 }
 
@@ -1694,8 +1713,8 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 }
 
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
-// same sums put these together in group memory; then a thread works out elements.
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
+// the same sums put these together in group memory; then a thread works out elements.
 void AddUp(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
@@ -1713,7 +1732,8 @@ void AddUp(uint item, uint thread)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
@@ -1726,10 +1746,12 @@ void AddUp(uint item, uint thread)
     uint factorPlaces[factorsEach];
     [unroll]
     for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
+            NON_PRIVATE).x;
     [unroll]
     for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
 
     uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
     uint ahead;
@@ -1739,12 +1761,14 @@ void AddUp(uint item, uint thread)
     const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
+        ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
     [unroll]
     for (i = 0; i < WAVE_ROWS / 16; i++)
@@ -1774,7 +1798,8 @@ void AddUp(uint item, uint thread)
         for (i = 0; i < WAVE_ROWS / 16; i++)
             [unroll]
             for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
+                    NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
@@ -1804,13 +1829,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -1825,11 +1852,13 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = (float)LoadInput(readsFirst[0 * SUM_COLUMNS + column] + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
+            next[0][i] = (float)LoadInput(readsFirst[column]
+                + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -1860,7 +1889,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -1884,11 +1914,11 @@ void AddUp(uint item, uint thread)
         const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
+            weightsFirst[n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -1896,7 +1926,8 @@ void AddUp(uint item, uint thread)
     const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;  // reads for an element pass while its sums are added up
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -1922,22 +1953,23 @@ void AddUp(uint item, uint thread)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
                 }
             }
         }
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -1946,7 +1978,8 @@ void AddUp(uint item, uint thread)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -1997,7 +2030,8 @@ uint PlaceInRecurrence(List at)
     uint place = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return place;
 }
 
@@ -2059,7 +2093,7 @@ float WriteElement(List at, ReadBefore before, float sums[1])
     const float read1 = before.read1;
     const float read2 = before.read2;
     const float total0 = sums[0];
-    const float Hidden = (Chosen3(at, read0, total0, read1, read2));
+    const float Hidden = Chosen3(at, read0, total0, read1, read2);
     WriteKeptHidden(number, Hidden);
     return Hidden;
 }
@@ -2118,14 +2152,15 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 }
 
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
-// same sums put these together in group memory; then a thread works out elements.
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
+// the same sums put these together in group memory; then a thread works out elements.
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2137,12 +2172,14 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n >= TILE_ROWS)
-            place = CopyInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
     }
     ControlBarrier(2, 2, EXCHANGED);
@@ -2150,10 +2187,12 @@ bool AddUpStep(uint item, uint thread, uint step)
     uint factorPlaces[factorsEach];
     [unroll]
     for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
+            NON_PRIVATE).x;
     [unroll]
     for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
 
     uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
     uint ahead;
@@ -2163,7 +2202,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
 #if WAITING
     if (!AreThrough(step, thread))
         return false;
@@ -2172,7 +2212,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
+        ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
     [unroll]
     for (i = 0; i < WAVE_ROWS / 16; i++)
@@ -2202,7 +2243,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         for (i = 0; i < WAVE_ROWS / 16; i++)
             [unroll]
             for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
+                    NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
@@ -2240,13 +2282,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -2261,11 +2305,12 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
+            next[0][i] = asfloat(ScratchWord(readsFirst[column] + k));
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -2296,7 +2341,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -2306,7 +2352,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2320,19 +2367,22 @@ bool AddUpStep(uint item, uint thread, uint step)
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+            weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
 
-    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    // reads for an element pass while its sums are added up
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2362,22 +2412,23 @@ bool AddUpStep(uint item, uint thread, uint step)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
                 }
             }
         }
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -2386,7 +2437,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -2455,7 +2507,7 @@ void AddUp(uint item, uint thread)
 }
 #endif
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -2486,13 +2538,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Fed
-    WriteKeptFed(first + item, (SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3))));
+    WriteKeptFed(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
 #elif PASS == 1  // Hidden
-    WriteKeptHidden(first + item, (Chosen(at)));
+    WriteKeptHidden(first + item, Chosen(at));
 #elif PASS == 2  // OutputSequenceTensor
-    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_SEQUENCE_BITS));
+    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce(Chosen2(at), OUTPUT_SEQUENCE_BITS));
 #elif PASS == 3  // OutputSingleTensor
-    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
+    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0],
+        sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
 #endif
 #endif
 }

@@ -22,11 +22,11 @@
 //   ROITensor: FLOAT32, FLOAT16
 //   BatchIndicesTensor: UINT64, UINT32
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -242,22 +242,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -413,7 +413,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -660,7 +661,8 @@ BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 {
 #if BATCH_INDICES_BITS < 16
     const uint perWord = 32 / BATCH_INDICES_BITS;
-    const uint above = (uint)batchIndicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
+    const uint above = (uint)batchIndicesTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
     return (BATCH_INDICES_VALUE)above >> (32 - BATCH_INDICES_BITS);
 #else
     return (BATCH_INDICES_VALUE)batchIndicesTensor[offset];
@@ -674,7 +676,8 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < BATCH_INDICES_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, batchIndicesSizes[d / 4][d % 4] - 1) * (uint)batchIndicesStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, batchIndicesSizes[d / 4][d % 4] - 1)
+            * (uint)batchIndicesStrides[d / 4][d % 4];
     return LoadBatchIndices(offset);
 #else
     return (BATCH_INDICES_VALUE)0;
@@ -684,8 +687,8 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -848,18 +851,18 @@ int64_t Wanted(List at)
 
 int OwnLines(List at)
 {
-    return (OwnResults(at) * ReadKeptSamples(at));
+    return OwnResults(at) * ReadKeptSamples(at);
 }
 
 precise REAL_VALUE Chosen(List at)
 {
-    if ((corners != 0))
+    if (corners != 0)
     {
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
     }
     if (OwnLines(at) > 1)
     {
-        return Divide(ReadKeptLengths(at), Convert((OwnLines(at) - 1), (REAL_VALUE)0));
+        return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -881,32 +884,35 @@ precise REAL_VALUE InputOffset()
 
 precise REAL_VALUE Where(int r, int d, int o, int s)
 {
-    return ((((Convert(((o * Samples(r, d)) + s), (REAL_VALUE)0) - OutputOffset()) * ReadKeptPaces(Listed(r, d))) + ReadKeptStarts(Listed(r, d))) - InputOffset());
+    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset()) * ReadKeptPaces(Listed(r, d))
+        + ReadKeptStarts(Listed(r, d)) - InputOffset();
 }
 
 int Size(int d)
 {
-    return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2));
+    return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
 }
 
 bool Hit(int r, int d, int o, int s)
 {
-    return (LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s)) && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0)));
+    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
+        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
 }
 
 precise REAL_VALUE HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(Where(r, d, o, s), Convert((Size(d) - 1), (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
 REAL_VALUE Hat(REAL_VALUE x, int i)
 {
-    return Max(((REAL_VALUE)1.0f - Abs((Convert(i, (REAL_VALUE)0) - x))), (REAL_VALUE)0.0f);
+    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)Integer(ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0))), (int64_t)batches), (int64_t)0);
+    return (int)max(min(Integer(ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0))), (int64_t)batches),
+        (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x)
@@ -914,35 +920,30 @@ int64_t Low(REAL_VALUE x)
     return Convert(Floor(x), (int64_t)0);
 }
 
-REAL_VALUE SumOf2(REAL_VALUE y, REAL_VALUE x, int r, int c)
-{
-    const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(((int64_t)Convert(Ceil(x), (int64_t)0) + (int64_t)1));
-    const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(((int64_t)Convert(Ceil(y), (int64_t)0) + (int64_t)1));
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int i = iFirst; i < iLast; i++)
-    {
-        [loop]
-        for (int j = jFirst; j < jLast; j++)
-        {
-            result = result + (REAL_VALUE)((Hat(y, i) * Hat(x, j)) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j)));
-        }
-    }
-    return result;
-}
-
 int64_t Near(REAL_VALUE x)
 {
-    return Convert(Ceil((x - (REAL_VALUE)0.5f)), (int64_t)0);
+    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
 }
 
 REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    if ((isLinear != 0))
+    if (isLinear != 0)
     {
-        return SumOf2(y, x, r, c);
+        const int jFirst = Narrow(Low(x));
+        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int iFirst = Narrow(Low(y));
+        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        REAL_VALUE result = (REAL_VALUE)0;
+        [loop]
+        for (int i = iFirst; i < iLast; i++)
+        {
+            [loop]
+            for (int j = jFirst; j < jLast; j++)
+            {
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+            }
+        }
+        return result;
     }
     return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
@@ -954,7 +955,7 @@ REAL_VALUE Outside()
 
 REAL_VALUE Read(int r, int c, List o, List s)
 {
-    if ((Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1))))
+    if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
     {
         return Between(r, c, HeldIn(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn(r, 1, Entry(o, 1), Entry(s, 1)));
     }
@@ -975,13 +976,17 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
     {
-        result = result + (REAL_VALUE)Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
+        result += Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
     }
     return result;
 }
 
-REAL_VALUE MaxOf(List at)
+REAL_VALUE Chosen2(List at)
 {
+    if (isAverage != 0)
+    {
+        return SumOf(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
+    }
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
     REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
@@ -989,21 +994,12 @@ REAL_VALUE MaxOf(List at)
     [loop]
     for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
     {
-        result = Max(result, (REAL_VALUE)Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s));
+        result = Max(result, Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s));
     }
     return result;
 }
 
-REAL_VALUE Chosen2(List at)
-{
-    if ((isAverage != 0))
-    {
-        return (SumOf(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0));
-    }
-    return MaxOf(at);
-}
-
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -1025,11 +1021,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Starts, Lengths, Samples, Paces
-    WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
-    WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
-    WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
-    WriteKeptPaces(first + item, (Chosen(at)));
+    WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
+    WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
+    WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
+    WriteKeptPaces(first + item, Chosen(at));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_BITS));
 #endif
 }

@@ -28,11 +28,11 @@
 //   BatchIndicesTensor: UINT32
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   OutputROIGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -267,22 +267,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -436,7 +436,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -647,7 +648,8 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
 #if INPUT_GRADIENT_BITS < 16
     const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
+    const uint above = (uint)inputGradientTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
     return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
 #else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
@@ -661,7 +663,8 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1) * (uint)inputGradientStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
+            * (uint)inputGradientStrides[d / 4][d % 4];
     return LoadInputGradient(offset);
 #else
     return (INPUT_GRADIENT_VALUE)0;
@@ -697,7 +700,8 @@ BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 {
 #if BATCH_INDICES_BITS < 16
     const uint perWord = 32 / BATCH_INDICES_BITS;
-    const uint above = (uint)batchIndicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
+    const uint above = (uint)batchIndicesTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
     return (BATCH_INDICES_VALUE)above >> (32 - BATCH_INDICES_BITS);
 #else
     return (BATCH_INDICES_VALUE)batchIndicesTensor[offset];
@@ -711,7 +715,8 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < BATCH_INDICES_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, batchIndicesSizes[d / 4][d % 4] - 1) * (uint)batchIndicesStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, batchIndicesSizes[d / 4][d % 4] - 1)
+            * (uint)batchIndicesStrides[d / 4][d % 4];
     return LoadBatchIndices(offset);
 #else
     return (BATCH_INDICES_VALUE)0;
@@ -721,8 +726,8 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
 #if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
@@ -745,8 +750,8 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 {
 #if OUTPUT_ROIGRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_ROIGRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_ROIGRADIENT_BITS;
     const uint mask = (1u << OUTPUT_ROIGRADIENT_BITS) - 1;
@@ -988,18 +993,18 @@ int64_t Wanted(List at)
 
 int OwnLines(List at)
 {
-    return (OwnResults(at) * ReadKeptSamples(at));
+    return OwnResults(at) * ReadKeptSamples(at);
 }
 
 precise REAL_VALUE Chosen(List at)
 {
-    if ((corners != 0))
+    if (corners != 0)
     {
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
     }
     if (OwnLines(at) > 1)
     {
-        return Divide(ReadKeptLengths(at), Convert((OwnLines(at) - 1), (REAL_VALUE)0));
+        return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -1021,21 +1026,23 @@ precise REAL_VALUE InputOffset()
 
 precise REAL_VALUE Where(int r, int d, int o, int s)
 {
-    return ((((Convert(((o * Samples(r, d)) + s), (REAL_VALUE)0) - OutputOffset()) * ReadKeptPaces(Listed(r, d))) + ReadKeptStarts(Listed(r, d))) - InputOffset());
+    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset()) * ReadKeptPaces(Listed(r, d))
+        + ReadKeptStarts(Listed(r, d)) - InputOffset();
 }
 
 int Size(int d)
 {
-    if ((OUTPUT_GRADIENT_PRESENT != 0))
+    if (OUTPUT_GRADIENT_PRESENT != 0)
     {
-        return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), (d + 2));
+        return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d + 2);
     }
-    return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2));
+    return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
 }
 
 bool Hit(int r, int d, int o, int s)
 {
-    return (LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s)) && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0)));
+    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
+        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
 }
 
 REAL_VALUE OutputOffset2()
@@ -1050,34 +1057,35 @@ REAL_VALUE InputOffset2()
 
 REAL_VALUE Where2(int r, int d, int o, int s)
 {
-    return ((((Convert(((o * Samples(r, d)) + s), (REAL_VALUE)0) - OutputOffset2()) * ReadKeptPaces(Listed(r, d))) + ReadKeptStarts(Listed(r, d))) - InputOffset2());
+    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset2()) * ReadKeptPaces(Listed(r, d))
+        + ReadKeptStarts(Listed(r, d)) - InputOffset2();
 }
 
 REAL_VALUE HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(Where2(r, d, o, s), Convert((Size(d) - 1), (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(Where2(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
 REAL_VALUE Hat(REAL_VALUE x, int i)
 {
-    return Max(((REAL_VALUE)1.0f - Abs((Convert(i, (REAL_VALUE)0) - x))), (REAL_VALUE)0.0f);
+    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
 precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
 {
-    return Max(Min(Where(r, d, o, s), Convert((Size(d) - 1), (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
 int64_t Near(REAL_VALUE x)
 {
-    return Convert(Ceil((x - (REAL_VALUE)0.5f)), (int64_t)0);
+    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
 }
 
 REAL_VALUE Share(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
-        if ((isLinear != 0))
+        if (isLinear != 0)
         {
             return Hat(HeldIn(r, d, o, s), i);
         }
@@ -1098,7 +1106,7 @@ precise REAL_VALUE SumOf(List at)
     [loop]
     for (int s = sFirst; s < sLast; s++)
     {
-        result = result + (REAL_VALUE)Share(Entry(at, 0), 0, Entry(at, 1), s, Entry(at, 2));
+        result += Share(Entry(at, 0), 0, Entry(at, 1), s, Entry(at, 2));
     }
     return result;
 }
@@ -1111,14 +1119,15 @@ precise REAL_VALUE SumOf2(List at)
     [loop]
     for (int s = sFirst; s < sLast; s++)
     {
-        result = result + (REAL_VALUE)Share(Entry(at, 0), 1, Entry(at, 1), s, Entry(at, 2));
+        result += Share(Entry(at, 0), 1, Entry(at, 1), s, Entry(at, 2));
     }
     return result;
 }
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches), (int64_t)0);
+    return (int)max(min((int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches),
+        (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x)
@@ -1126,30 +1135,25 @@ int64_t Low(REAL_VALUE x)
     return Convert(Floor(x), (int64_t)0);
 }
 
-precise REAL_VALUE SumOf3(REAL_VALUE y, REAL_VALUE x, int r, int c)
-{
-    const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(((int64_t)Convert(Ceil(x), (int64_t)0) + (int64_t)1));
-    const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(((int64_t)Convert(Ceil(y), (int64_t)0) + (int64_t)1));
-    precise REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int i = iFirst; i < iLast; i++)
-    {
-        [loop]
-        for (int j = jFirst; j < jLast; j++)
-        {
-            result = result + (REAL_VALUE)((Hat(y, i) * Hat(x, j)) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j)));
-        }
-    }
-    return result;
-}
-
 precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    if ((isLinear != 0))
+    if (isLinear != 0)
     {
-        return SumOf3(y, x, r, c);
+        const int jFirst = Narrow(Low(x));
+        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int iFirst = Narrow(Low(y));
+        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        precise REAL_VALUE result = (REAL_VALUE)0;
+        [loop]
+        for (int i = iFirst; i < iLast; i++)
+        {
+            [loop]
+            for (int j = jFirst; j < jLast; j++)
+            {
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+            }
+        }
+        return result;
     }
     return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
@@ -1161,7 +1165,7 @@ precise REAL_VALUE Outside()
 
 precise REAL_VALUE Read(int r, int c, List o, List s)
 {
-    if ((Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1))))
+    if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
     {
         return Between(r, c, HeldIn2(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn2(r, 1, Entry(o, 1), Entry(s, 1)));
     }
@@ -1197,28 +1201,29 @@ List FirstGreatest(List at)
 
 REAL_VALUE OfSample(List at, int r, List o, List s)
 {
-    return (Share(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3)));
+    return Share(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
 REAL_VALUE Part2(List at, int r, List o)
 {
-    if ((isAverage != 0))
+    if (isAverage != 0)
     {
-        return (ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))) * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
+        return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
+            * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
     }
     return OfSample(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
 }
 
 precise REAL_VALUE Hat2(REAL_VALUE x, int i)
 {
-    return Max(((REAL_VALUE)1.0f - Abs((Convert(i, (REAL_VALUE)0) - x))), (REAL_VALUE)0.0f);
+    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
 precise REAL_VALUE Share2(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
-        if ((isLinear != 0))
+        if (isLinear != 0)
         {
             return Hat2(HeldIn2(r, d, o, s), i);
         }
@@ -1233,19 +1238,20 @@ precise REAL_VALUE Share2(int r, int d, int o, int s, int i)
 
 precise REAL_VALUE OfSample2(List at, int r, List o, List s)
 {
-    return (Share2(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share2(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3)));
+    return Share2(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share2(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
 bool Reaches(List at, int r, List o)
 {
-    if ((isAverage != 0))
+    if (isAverage != 0)
     {
-        return (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))) && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)))));
+        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
+            && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
     }
     return Less((REAL_VALUE)0.0f, OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
 }
 
-REAL_VALUE SumOf4(List at)
+REAL_VALUE SumOf3(List at)
 {
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
@@ -1255,7 +1261,7 @@ REAL_VALUE SumOf4(List at)
     [loop]
     for (int r = rFirst; r < rLast; r++)
     {
-        if ((Batch(r) == Entry(at, 0)))
+        if (Batch(r) == Entry(at, 0))
         {
             List o = oFirst;
             [loop]
@@ -1263,7 +1269,7 @@ REAL_VALUE SumOf4(List at)
             {
                 if (Reaches(at, r, o))
                 {
-                    result = result + (REAL_VALUE)(Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o)));
+                    result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
                 }
             }
         }
@@ -1278,9 +1284,9 @@ int Region(List at)
 
 REAL_VALUE PartOf(List at, int c, List o, List s)
 {
-    if ((isAverage != 0))
+    if (isAverage != 0)
     {
-        return ((REAL_VALUE)1.0f / Convert(Multiplied(Grid(Region(at))), (REAL_VALUE)0));
+        return (REAL_VALUE)1.0f / Convert(Multiplied(Grid(Region(at))), (REAL_VALUE)0);
     }
     if (ReadKeptBest(Join(Listed(Region(at), c), o)) == Flat(s, Grid(Region(at))))
     {
@@ -1296,7 +1302,7 @@ int Member(List at)
 
 bool Vertical(List at)
 {
-    return FloorRemainder(Member(at), 2) == 1;
+    return FloorRemainder(Member(at), (int)2) == 1;
 }
 
 precise REAL_VALUE Y(List at, List o, List s)
@@ -1314,37 +1320,33 @@ REAL_VALUE Image(List at, int c, int64_t i, int j)
     return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, Narrow(i), j));
 }
 
-REAL_VALUE SumOf6(REAL_VALUE x, int c, REAL_VALUE y, List at)
+REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
     const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(((int64_t)Convert(Ceil(x), (int64_t)0) + (int64_t)1));
+    const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int j = jFirst; j < jLast; j++)
     {
-        result = result + (REAL_VALUE)(Hat(x, j) * (Image(at, c, Convert(Ceil(y), (int64_t)0), j) - Image(at, c, Low(y), j)));
+        result += Hat(x, j) * (Image(at, c, Convert(Ceil(y), (int64_t)0), j) - Image(at, c, Low(y), j));
     }
     return result;
 }
 
-REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
-{
-    return SumOf6(x, c, y, at);
-}
-
 int Results(int d)
 {
-    return Entry(ListOf(inputGradientSizes[0], inputGradientSizes[1], INPUT_GRADIENT_SIZES_LENGTH), (d + 2));
+    return Entry(ListOf(inputGradientSizes[0], inputGradientSizes[1], INPUT_GRADIENT_SIZES_LENGTH), d + 2);
 }
 
 int Lines(int r, int d)
 {
-    return (Results(d) * Samples(r, d));
+    return Results(d) * Samples(r, d);
 }
 
 REAL_VALUE Fraction(List at, int d, List o, List s)
 {
-    return ((Convert(((Entry(o, d) * Samples(Region(at), d)) + Entry(s, d)), (REAL_VALUE)0) - OutputOffset2()) / Convert((Lines(Region(at), d) - corners2), (REAL_VALUE)0));
+    return (Convert(Entry(o, d) * Samples(Region(at), d) + Entry(s, d), (REAL_VALUE)0) - OutputOffset2())
+        / Convert(Lines(Region(at), d) - corners2, (REAL_VALUE)0);
 }
 
 REAL_VALUE Chosen3(List at, int d, List o, List s)
@@ -1353,7 +1355,7 @@ REAL_VALUE Chosen3(List at, int d, List o, List s)
     {
         return Fraction(at, d, o, s);
     }
-    return ((REAL_VALUE)1.0f - Fraction(at, d, o, s));
+    return (REAL_VALUE)1.0f - Fraction(at, d, o, s);
 }
 
 REAL_VALUE Factor2(int d)
@@ -1367,7 +1369,7 @@ REAL_VALUE Factor2(int d)
 
 REAL_VALUE Moves(List at, int d, List o, List s)
 {
-    return ((Chosen3(at, d, o, s)) * Factor2(d));
+    return Chosen3(at, d, o, s) * Factor2(d);
 }
 
 REAL_VALUE Image2(List at, int c, int i, int64_t j)
@@ -1375,31 +1377,26 @@ REAL_VALUE Image2(List at, int c, int i, int64_t j)
     return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, Narrow(j)));
 }
 
-REAL_VALUE SumOf7(REAL_VALUE y, int c, REAL_VALUE x, List at)
+REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
     const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(((int64_t)Convert(Ceil(y), (int64_t)0) + (int64_t)1));
+    const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int i = iFirst; i < iLast; i++)
     {
-        result = result + (REAL_VALUE)(Hat(y, i) * (Image2(at, c, i, Convert(Ceil(x), (int64_t)0)) - Image2(at, c, i, Low(x))));
+        result += Hat(y, i) * (Image2(at, c, i, Convert(Ceil(x), (int64_t)0)) - Image2(at, c, i, Low(x)));
     }
     return result;
-}
-
-REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
-{
-    return SumOf7(y, c, x, at);
 }
 
 REAL_VALUE Rises(List at, int c, List o, List s)
 {
     if (Vertical(at))
     {
-        return (SlopeY(at, c, Y(at, o, s), X(at, o, s)) * Moves(at, 0, o, s));
+        return SlopeY(at, c, Y(at, o, s), X(at, o, s)) * Moves(at, 0, o, s);
     }
-    return (SlopeX(at, c, Y(at, o, s), X(at, o, s)) * Moves(at, 1, o, s));
+    return SlopeX(at, c, Y(at, o, s), X(at, o, s)) * Moves(at, 1, o, s);
 }
 
 bool Free(List at, int d, List o, List s)
@@ -1418,43 +1415,40 @@ bool Chosen4(List at, List o, List s)
 
 bool Live(List at, List o, List s)
 {
-    return (Hit(Region(at), 0, Entry(o, 0), Entry(s, 0)) && Hit(Region(at), 1, Entry(o, 1), Entry(s, 1)) && (Chosen4(at, o, s)));
-}
-
-REAL_VALUE SumOf5(List at)
-{
-    const List sLast = Grid(Region(at));
-    const List sFirst = Zeros(sLast.length);
-    const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
-    const List pFirst = Zeros(pLast.length);
-    REAL_VALUE result = (REAL_VALUE)0;
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
-    {
-        List s = sFirst;
-        [loop]
-        for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
-        {
-            if (Live(at, Part(p, 1, 8), s))
-            {
-                result = result + (REAL_VALUE)(((REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p)) * PartOf(at, Entry(p, 0), Part(p, 1, 8), s)) * Rises(at, Entry(p, 0), Part(p, 1, 8), s));
-            }
-        }
-    }
-    return result;
+    return Hit(Region(at), 0, Entry(o, 0), Entry(s, 0)) && Hit(Region(at), 1, Entry(o, 1), Entry(s, 1))
+        && Chosen4(at, o, s);
 }
 
 REAL_VALUE Chosen2(List at)
 {
-    if ((isLinear != 0))
+    if (isLinear != 0)
     {
-        return SumOf5(at);
+        const List sLast = Grid(Region(at));
+        const List sFirst = Zeros(sLast.length);
+        const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
+        const List pFirst = Zeros(pLast.length);
+        REAL_VALUE result = (REAL_VALUE)0;
+        List p = pFirst;
+        [loop]
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
+        {
+            List s = sFirst;
+            [loop]
+            for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+            {
+                if (Live(at, Part(p, 1, 8), s))
+                {
+                    result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
+                        * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
+                }
+            }
+        }
+        return result;
     }
     return (REAL_VALUE)0.0f;
 }
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -1476,10 +1470,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Starts, Lengths, Samples, Paces
-    WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
-    WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
-    WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
-    WriteKeptPaces(first + item, (Chosen(at)));
+    WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
+    WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
+    WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
+    WriteKeptPaces(first + item, Chosen(at));
 #elif PASS == 1  // Rows
     WriteKeptRows(first + item, Divide(SumOf(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0)));
 #elif PASS == 2  // Columns
@@ -1487,8 +1481,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 3  // Best
     WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf4(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 5  // OutputROIGradientTensor
-    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_ROIGRADIENT_BITS));
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_ROIGRADIENT_BITS));
 #endif
 }

@@ -20,11 +20,11 @@
 //   InputTensor: FLOAT32, FLOAT16
 //   ROITensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -220,22 +220,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -374,7 +374,8 @@ int Convert(float x, int type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -524,8 +525,8 @@ ROI_VALUE ReadROI(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -547,42 +548,38 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 int64_t Corner(List at, int j)
 {
-    return Convert(RoundAway(((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), j)) * (REAL_VALUE)spatialScale)), (int64_t)0);
+    return Convert(RoundAway((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), j)) * (REAL_VALUE)spatialScale),
+        (int64_t)0);
 }
 
 int64_t Length(List at, int d)
 {
-    return max((int64_t)((int64_t)((int64_t)Corner(at, (4 - d)) - (int64_t)Corner(at, (2 - d))) + (int64_t)1), (int64_t)1);
-}
-
-List Entries(List at)
-{
-    List result = (List)0;
-    result.length = 2;
-    [unroll]
-    for (int d = 0; d < 2; d++)
-        result.entries[d] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)Entry(at, (d + 2)) * (int64_t)Length(at, d)), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
-    return result;
+    return max(Corner(at, 4 - d) - Corner(at, 2 - d) + (int64_t)1, (int64_t)1);
 }
 
 List First(List at)
 {
-    return Entries(at);
-}
-
-List Entries2(List at)
-{
     List result = (List)0;
     result.length = 2;
     [unroll]
     for (int d = 0; d < 2; d++)
-        result.entries[d] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)((int64_t)((int64_t)(Entry(at, (d + 2)) + 1) * (int64_t)Length(at, d)) + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) - (int64_t)1), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
+        result.entries[d] = (int)max(min(FloorQuotient((int64_t)Entry(at, d + 2) * Length(at, d),
+            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
+            (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
     return result;
 }
 
 List Last(List at)
 {
-    return Entries2(at);
+    List result = (List)0;
+    result.length = 2;
+    [unroll]
+    for (int d = 0; d < 2; d++)
+        result.entries[d] = (int)max(min(FloorQuotient((int64_t)(Entry(at, d + 2) + 1) * Length(at, d)
+            + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d) - (int64_t)1,
+            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
+            (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
+    return result;
 }
 
 bool AllOf(List at)
@@ -593,40 +590,35 @@ bool AllOf(List at)
     [loop]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && (Entry(First(at), d) < Entry(Last(at), d));
+        result = result && Entry(First(at), d) < Entry(Last(at), d);
     }
     return result;
 }
 
 int Batch(List at)
 {
-    return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), (int)inputSizesEntry), (int)0);
-}
-
-REAL_VALUE MaxOf(List at)
-{
-    const List pLast = Last(at);
-    const List pFirst = First(at);
-    REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
-    {
-        result = Max(result, (REAL_VALUE)(REAL_VALUE)ReadInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
-    }
-    return result;
+    return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), inputSizesEntry), 0);
 }
 
 REAL_VALUE Chosen(List at)
 {
     if (AllOf(at))
     {
-        return MaxOf(at);
+        const List pLast = Last(at);
+        const List pFirst = First(at);
+        REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
+        List p = pFirst;
+        [loop]
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
+        {
+            result = Max(result, (REAL_VALUE)ReadInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
+        }
+        return result;
     }
     return (REAL_VALUE)0.0f;
 }
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -648,6 +640,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((Chosen(at)), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Chosen(at), OUTPUT_BITS));
 #endif
 }

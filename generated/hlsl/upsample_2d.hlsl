@@ -13,19 +13,21 @@
 //   PASS       what is written:
 //              0 Place
 //              1 OutputTensor
-//              2 OutputTensor, a sum over a box of InputTensor, by tables for each axis
-//              3 OutputTensor, moved from InputTensor, by tables for each axis
-// In passes from 2 on only, where each group has a tile of the last two dimensions, and planes of the others:
-//   ACROSS     threads side by side
-//   COLUMNS    elements of a row that each of them has
-//   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that threads read side by side
+//              2 OutputTensor, sums over boxes of InputTensor, its taps, by a table for each axis
+//              3 OutputTensor, each element from one of InputTensor, its taps, by a table for each axis
+// In passes from 2 on only, where a group has a tile of the last two dimensions, in some planes of the others:
+//   ACROSS     threads side by side, a divisor of NUM_THREADS unless there is a SPAN
+//   COLUMNS    elements of a row that each of them has, 1 or more
+//   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that neighbouring threads read neighbours
 //   TILE_ROWS  rows of a group
-//   GROUP_PLANES  planes of a group
-//   PLANES     of these, how many a thread has under way
-//   TAPS       taps of an element along one axis for which tables have room
-//   ROWS_AHEAD  of these, how many a thread has under way from row to row
-//   TAPS_AHEAD  the same along a row
-//   SPAN       columns of the tensor for which a group adds up rows first, before it adds up columns; or 0
+//   GROUP_PLANES  planes of a group, a multiple of PLANES
+//   PLANES     planes that a thread works out at once, 1 or more
+//   TAPS       taps of an element along one axis for which tables have room; with more, each element is worked out
+//              alone
+//   ROWS_AHEAD  rows of taps that a thread reads before it uses them, 1 or more
+//   TAPS_AHEAD  taps of a row that it does, 1 or more
+//   SPAN       0, or columns of InputTensor for which a group has room, of which it first adds up rows; COLUMNS and
+//              PLANES are 1 then
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -34,13 +36,13 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -139,6 +141,9 @@ Reals RealsOf(float4 first, float4 second, int length)
     const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
     return result;
 }
+
+// An entry of a list among the constants, read where it is; 0 where there is none
+#define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
 
 List Listed(int x0)
 {
@@ -249,22 +254,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -430,7 +435,8 @@ int Convert(float x, int type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -615,8 +621,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -681,7 +687,7 @@ int Factor(int d)
 
 precise REAL_VALUE Place(int d, int o)
 {
-    return Divide(Convert((((2 * o) + 1) - Factor(d)), (REAL_VALUE)0), Convert((2 * Factor(d)), (REAL_VALUE)0));
+    return Divide(Convert(2 * o + 1 - Factor(d), (REAL_VALUE)0), Convert(2 * Factor(d), (REAL_VALUE)0));
 }
 
 int Size(int d)
@@ -701,15 +707,15 @@ REAL_VALUE Stretch(int d)
 
 REAL_VALUE Middle(int d, int o, int size)
 {
-    return Max(Min(X(d, o), (Convert((size - 2), (REAL_VALUE)0) + Stretch(d))), ((REAL_VALUE)1.0f - Stretch(d)));
+    return Max(Min(X(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch(d)), (REAL_VALUE)1.0f - Stretch(d));
 }
 
 REAL_VALUE Weight(int d, int o, int i, int size)
 {
-    return Max(((REAL_VALUE)1.0f - (Abs((Convert(i, (REAL_VALUE)0) - Middle(d, o, size))) / Stretch(d))), (REAL_VALUE)0.0f);
+    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
 }
 
-REAL_VALUE ProductOf(List at, List p)
+REAL_VALUE Weights(List at, List p)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -717,14 +723,9 @@ REAL_VALUE ProductOf(List at, List p)
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result * (REAL_VALUE)Weight(d, Entry(at, d), Entry(p, d), Size(d));
+        result *= Weight(d, Entry(at, d), Entry(p, d), Size(d));
     }
     return result;
-}
-
-REAL_VALUE Weights(List at, List p)
-{
-    return ProductOf(at, p);
 }
 
 precise REAL_VALUE X2(int d, int o)
@@ -739,40 +740,32 @@ precise REAL_VALUE Stretch2(int d)
 
 precise REAL_VALUE Middle2(int d, int o, int size)
 {
-    return Max(Min(X2(d, o), (Convert((size - 2), (REAL_VALUE)0) + Stretch2(d))), ((REAL_VALUE)1.0f - Stretch2(d)));
-}
-
-List Entries(List at)
-{
-    List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
-    [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int)0), (int)Size(d)), (int)1);
-    return result;
+    return Max(Min(X2(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch2(d)), (REAL_VALUE)1.0f - Stretch2(d));
 }
 
 List Last(List at)
 {
-    return Entries(at);
-}
-
-List Entries2(List at)
-{
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (max(min(Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int)0), (int)(Size(d) - 1) - 1), (int)0 - 1) + 1);
+        result.entries[d] = max(min(Convert(Ceil(Middle2(d, Entry(at, d), Size(d)) + Stretch2(d)), (int)0), Size(d)),
+            1);
     return result;
 }
 
 List First(List at)
 {
-    return Entries2(at);
+    List result = (List)0;
+    result.length = clamp(DIMS_BOUND, 0, 8);
+    [unroll]
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = max(min(Convert(Floor(Middle2(d, Entry(at, d), Size(d)) - Stretch2(d)), (int)0),
+            Size(d) - 2), -1) + 1;
+    return result;
 }
 
-REAL_VALUE SumOf(List at)
+REAL_VALUE Blended(List at)
 {
     const List pLast = Last(at);
     const List pFirst = First(at);
@@ -781,14 +774,9 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
     {
-        result = result + (REAL_VALUE)(Weights(at, p) * (REAL_VALUE)ReadInput(p));
+        result += Weights(at, p) * (REAL_VALUE)ReadInput(p);
     }
     return result;
-}
-
-REAL_VALUE Blended(List at)
-{
-    return SumOf(at);
 }
 
 int Factor2(int d)
@@ -809,7 +797,7 @@ int Nearest(int d, int o, int size)
     return FloorQuotient(o, Factor2(d));
 }
 
-List Entries3(List at)
+List Entries(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -821,12 +809,12 @@ List Entries3(List at)
 
 REAL_VALUE Chosen2(List at)
 {
-    return (REAL_VALUE)ReadInput(Entries3(at));
+    return (REAL_VALUE)ReadInput(Entries(at));
 }
 
 REAL_VALUE Chosen(List at)
 {
-    if ((isLinear != 0))
+    if (isLinear != 0)
     {
         return Blended(at);
     }
@@ -836,12 +824,12 @@ REAL_VALUE Chosen(List at)
 #if PASS >= 2
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // from a thread to the next
 static const uint TILE_COLUMNS = ACROSS * COLUMNS;
-static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions of planes
-static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: columns, rows, planes
+static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions that count planes
+static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: of columns, rows, planes
 
 groupshared uint tapsFirst[ENTRIES];  // the coordinate of the first tap
 
-// The elements of a thread, of which the last ones may be beyond the end of the row
+// Stores the elements that a thread has of a row, except those past its end
 void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
 {
     const uint stride = (uint)outputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
@@ -854,7 +842,8 @@ void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
 #if OUTPUT_VECTOR == 1
             StoreOutput(place + x * stride, values[j]);
 #elif OUTPUT_BITS < 16
-            outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8 | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
+            outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8
+                | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
 #else
             OutputBuffer some;
             [unroll]
@@ -880,7 +869,7 @@ uint PlaneAlong(uint plane, int axis)
     return coordinate;
 }
 
-// Where a plane of the output begins
+// Where a plane begins in the output
 uint BeginOf(uint plane)
 {
     uint begin = 0;
@@ -894,7 +883,7 @@ uint BeginOf(uint plane)
     return begin;
 }
 
-// Where a row of a plane begins
+// Where a row begins in its plane of the output
 uint BeginOfRow(uint row)
 {
 #if RANK > 1
@@ -915,7 +904,8 @@ struct Tile
 Tile TileOf(uint group)
 {
     const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
-    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS, plane * GROUP_PLANES };
+    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS,
+        plane * GROUP_PLANES };
     return tile;
 }
 
@@ -928,9 +918,9 @@ bool IsInside(uint row, uint column)
 #endif
 }
 
-// The dimension of an entry of the tables, and the output's coordinate there: entries are of each thread's first column,
-// each one's second, and so on, then of rows and planes. What a tile has beyond the output is as its last column, row or
-// plane. False where there are no rows.
+// The dimension of an entry of the tables, and the output's coordinate there. Entries are of all threads' first
+// columns, then of their second ones, and so on, of rows, and of planes, dimension by dimension. Past the end of the
+// output they are as its last column, row or plane. False for rows of an output of one dimension.
 bool IsEntry(Tile tile, uint n, out int d, out int i)
 {
     d = RANK - 1;
@@ -966,20 +956,31 @@ groupshared float placeOfResults[ENTRIES];
 
 precise float PlaceOfResult(int d, int i)
 {
-    return Divide(Convert((((2 * max(min((int)i, (int)number), (int)0)) + 1) - (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), (REAL_VALUE)0), Convert((2 * (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), (REAL_VALUE)0));
+    return Divide(Convert(2 * max(min(i, number), 0) + 1
+        - (d == inputDimensionCount2 ? scaleSizeWidth : (d == inputDimensionCount ? scaleSizeHeight : 1)),
+        (REAL_VALUE)0), Convert(2 * (d == inputDimensionCount2 ? scaleSizeWidth
+        : (d == inputDimensionCount ? scaleSizeHeight : 1)), (REAL_VALUE)0));
 }
 
 // Where taps of index i along dimension d are
 void Box(int d, int i, float placeOfResult, out int first, out int last)
 {
-    first = (max(min(Convert(Floor((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) - (REAL_VALUE)1.0f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1) - 1), (int)0 - 1) + 1);
-    last = max(min(Convert(Ceil((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) + (REAL_VALUE)1.0f)), (int)0), (int)((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0)), (int)1);
+    first = max(min(Convert(Floor(Max(Min(placeOfResult,
+        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f), (int)0),
+        ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2), -1) + 1;
+    last = max(min(Convert(Ceil(Max(Min(placeOfResult,
+        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f), (int)0), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)),
+        1);
 }
 
 // Whether one of them takes part, and with what weight
 bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
 {
-    weight = Max(((REAL_VALUE)1.0f - Abs((Convert(p, (REAL_VALUE)0) - Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f))))), (REAL_VALUE)0.0f);
+    weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
+        - Max(Min(placeOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
+        + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
     return true;
 }
 
@@ -1062,7 +1063,8 @@ OUTPUT_VALUE Made(float totals[TOTALS])
 // Where the tap of index i along dimension d is
 uint TapAt(int d, int i)
 {
-    return (uint)clamp(FloorQuotient(i, (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), 0, inputSizes[d / 4][d % 4] - 1);
+    return (uint)clamp(FloorQuotient(i, d == inputDimensionCount2 ? scaleSizeWidth
+        : (d == inputDimensionCount ? scaleSizeHeight : 1)), 0, inputSizes[d / 4][d % 4] - 1);
 }
 
 OUTPUT_VALUE Made(INPUT_VALUE stored)
@@ -1103,8 +1105,8 @@ void SumAlone(List at, out float totals[TOTALS])
     }
 }
 
-// One of all combinations of a plane's taps along outer dimensions: where it leads, and with what weight. Whether it takes
-// part; none does from the last one on.
+// A combination of a plane's taps along the dimensions that count planes, by its number: where it leads, and with what
+// weight. Whether it takes part; none does after the last one.
 bool OuterTap(uint plane, uint tap, out uint place, out float weight)
 {
     uint taps[OUTER + 1];
@@ -1135,7 +1137,7 @@ bool OuterTap(uint plane, uint tap, out uint place, out float weight)
     return takes && tap == 0;
 }
 
-// How many there are; `longest` is the most along one dimension
+// How many combinations there are; `longest` becomes the number of taps along one dimension where that is more
 uint OuterTaps(uint plane, inout uint longest)
 {
     uint all = 1;
@@ -1242,7 +1244,7 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
     }
 }
 
-// First rows, of all columns that the tile reads, then columns of these sums
+// Adds up rows first, of all columns that the tile reads, and then columns of these sums
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1346,7 +1348,8 @@ void WorkOutTile(uint group, uint thread)
     const uint step = StrideAlong(RANK - 1);
 
     [loop]
-    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
+        down += NUM_THREADS / ACROSS)
     {
         const uint row = tile.row + down;
         const uint rowEntry = TILE_COLUMNS + down;
@@ -1397,7 +1400,8 @@ void WorkOutTile(uint group, uint thread)
                         [unroll]
                         for (a = 0; a < ROWS_AHEAD; a++)
                         {
-                            const uint rowTap = min(y + a, rowTaps - 1);  // one that is there, whether it takes part or not
+                            // one that is there, whether it takes part or not
+                            const uint rowTap = min(y + a, rowTaps - 1);
 #if RANK > 1
                             bits[a] = tapsWeights[rowTap * ENTRIES + rowEntry];
 #else
@@ -1429,7 +1433,8 @@ void WorkOutTile(uint group, uint thread)
                                     for (j = 0; j < COLUMNS; j++)
                                     {
                                         float with[TOTALS] = totals[p][j];
-                                        AddTap(with, weight[p] * asfloat(bits[a]) * asfloat(tapBits[b][j]), loaded[a][b][p][j]);
+                                        AddTap(with, weight[p] * asfloat(bits[a]) * asfloat(tapBits[b][j]),
+                                            loaded[a][b][p][j]);
                                         if (takes[p] && x + b < columnTaps[j])
                                             totals[p][j] = with;
                                     }
@@ -1455,7 +1460,7 @@ void WorkOutTile(uint group, uint thread)
 
 #if PASS == 3
 #if COLUMNS == 1
-// A thread has one element, for which tables do not pay
+// A thread has one element, for which tables would not pay
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1503,7 +1508,8 @@ void WorkOutTile(uint group, uint thread)
     for (j = 0; j < COLUMNS; j++)
         places[j] = tapsFirst[j * ACROSS + thread % ACROSS] * StrideAlong(RANK - 1);
     [loop]
-    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
+        down += NUM_THREADS / ACROSS)
     {
         const uint row = tile.row + down;
 #if RANK > 1
@@ -1544,7 +1550,7 @@ void WorkOutTile(uint group, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -1572,7 +1578,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Place
     WriteKeptPlace(first + item, Place(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((Chosen(at)), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Chosen(at), OUTPUT_BITS));
 #endif
 #endif
 }

@@ -22519,16 +22519,18 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
     return place < 0 ? 0 : place < count ? place : count;
 }
 
-/* `size` are the bytes of the value, its end included. */
+/* A literal, and its bytes, its end included. */
+#define DMLOPS_TEXT(text) text, sizeof(text)
+
+/* `end` and `size` are the bytes of name and value, their ends included. */
 DMLOPS_CALLED void dmlops_out_define_value(
-    dmlops_planning* planning, const char* macro, const char* name, const char* value, size_t size) {
+    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* value, size_t size) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
-    size_t begin, end;
+    size_t begin;
     if (planning->reason != DMLOPS_REASON_NONE) {
         return;
     }
     begin = strlen(macro);
-    end = strlen(name) + 1;
     if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name ||
         size > sizeof define->value) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
@@ -22541,11 +22543,12 @@ DMLOPS_CALLED void dmlops_out_define_value(
 }
 
 static inline void dmlops_out_define_text(
-    dmlops_planning* planning, const char* macro, const char* name, const char* value) {
-    dmlops_out_define_value(planning, macro, name, value, strlen(value) + 1);
+    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* value) {
+    dmlops_out_define_value(planning, macro, name, end, value, strlen(value) + 1);
 }
 
-DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macro, const char* name, int64_t value) {
+DMLOPS_CALLED void dmlops_out_define(
+    dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t value) {
     char text[24];
     char* start = text + sizeof text - 1;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -22557,7 +22560,7 @@ DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macr
     if (value < 0) {
         *--start = '-';
     }
-    dmlops_out_define_value(planning, macro, name, start, (size_t)(text + sizeof text - start));
+    dmlops_out_define_value(planning, macro, name, end, start, (size_t)(text + sizeof text - start));
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -22588,6 +22591,11 @@ DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_pl
     list->items[place] = item;
 }
 
+DMLOPS_CALLED void dmlops_plan_int_8_copy(dmlops_plan_int_8* to, const dmlops_plan_int_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 DMLOPS_CALLED void dmlops_plan_int_8_extend(
     dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
     if (count > 8 - list->count) {
@@ -22605,9 +22613,10 @@ DMLOPS_CALLED void dmlops_plan_int_8_fill(dmlops_planning* planning, dmlops_plan
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = item;
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
     }
+    list->count += count > 0 ? count : 0;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_8_has(const dmlops_plan_int_8* list, int64_t item) {
@@ -22673,6 +22682,11 @@ DMLOPS_CALLED void dmlops_plan_Lookup_8_insert(dmlops_planning* planning, dmlops
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_Lookup_8_copy(dmlops_plan_Lookup_8* to, const dmlops_plan_Lookup_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_Movement {
     dmlops_plan_int_8 strides;
     dmlops_plan_int_8 steps;
@@ -22696,6 +22710,11 @@ DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_p
     list->items[place] = item;
 }
 
+DMLOPS_CALLED void dmlops_plan_int_16_copy(dmlops_plan_int_16* to, const dmlops_plan_int_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 DMLOPS_CALLED void dmlops_plan_int_16_extend(
     dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, const int64_t* items) {
     if (count > 16 - list->count) {
@@ -22713,9 +22732,10 @@ DMLOPS_CALLED void dmlops_plan_int_16_fill(dmlops_planning* planning, dmlops_pla
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = item;
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
     }
+    list->count += count > 0 ? count : 0;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_16_has(const dmlops_plan_int_16* list, int64_t item) {
@@ -22939,7 +22959,9 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Kept_list kept;
     dmlops_plan_Pass_list passes;
     dmlops_plan_text_list lists;
+    int64_t float_lists;
     dmlops_plan_text_list bounds;
+    int64_t float_numbers;
     int is_fused;
     dmlops_plan_int_list activations;
     dmlops_plan_SlidingPass sliding;
@@ -22950,11 +22972,6 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_SeparablePass_list separable;
     dmlops_plan_NearbyPass nearby;
 } dmlops_plan_DefinitionShader;
-
-typedef struct dmlops_plan_Listed {
-    dmlops_plan_int_8 entries;
-    int is_float;
-} dmlops_plan_Listed;
 
 typedef struct dmlops_plan_Activation {
     int64_t kind;
@@ -23022,6 +23039,11 @@ DMLOPS_CALLED void dmlops_plan_Tensor_16_insert(dmlops_planning* planning, dmlop
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_Tensor_16_copy(dmlops_plan_Tensor_16* to, const dmlops_plan_Tensor_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_int_8_16 {
     int64_t count;
     dmlops_plan_int_8 items[16];
@@ -23038,20 +23060,9 @@ DMLOPS_CALLED void dmlops_plan_int_8_16_insert(dmlops_planning* planning, dmlops
     list->items[place] = *item;
 }
 
-typedef struct dmlops_plan_Listed_16 {
-    int64_t count;
-    dmlops_plan_Listed items[16];
-} dmlops_plan_Listed_16;
-
-DMLOPS_CALLED void dmlops_plan_Listed_16_insert(dmlops_planning* planning, dmlops_plan_Listed_16* list, int64_t place, const dmlops_plan_Listed* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
+DMLOPS_CALLED void dmlops_plan_int_8_16_copy(dmlops_plan_int_8_16* to, const dmlops_plan_int_8_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_int_64 {
@@ -23068,6 +23079,11 @@ DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_64_copy(dmlops_plan_int_64* to, const dmlops_plan_int_64* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 DMLOPS_CALLED void dmlops_plan_int_64_extend(
@@ -23087,9 +23103,10 @@ DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_pla
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = item;
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
     }
+    list->count += count > 0 ? count : 0;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_64_has(const dmlops_plan_int_64* list, int64_t item) {
@@ -23108,12 +23125,12 @@ DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dm
     return same;
 }
 
-typedef struct dmlops_plan_Number_32 {
+typedef struct dmlops_plan_int_32 {
     int64_t count;
-    dmlops_plan_Number items[32];
-} dmlops_plan_Number_32;
+    int64_t items[32];
+} dmlops_plan_int_32;
 
-DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
+DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
@@ -23121,7 +23138,51 @@ DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlop
     for (int64_t i = list->count++; i > place; --i) {
         list->items[i] = list->items[i - 1];
     }
-    list->items[place] = *item;
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_copy(dmlops_plan_int_32* to, const dmlops_plan_int_32* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_extend(
+    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
+    }
+    list->count += count > 0 ? count : 0;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
 }
 
 typedef struct dmlops_plan_Activation_8 {
@@ -23140,13 +23201,18 @@ DMLOPS_CALLED void dmlops_plan_Activation_8_insert(dmlops_planning* planning, dm
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_Activation_8_copy(dmlops_plan_Activation_8* to, const dmlops_plan_Activation_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_Definition {
     int is_double;
     dmlops_plan_Tensor_16 tensors;
     dmlops_plan_int_8_16 kept_sizes;
-    dmlops_plan_Listed_16 lists;
+    dmlops_plan_int_8_16 lists;
     dmlops_plan_int_64 elements;
-    dmlops_plan_Number_32 numbers;
+    dmlops_plan_int_32 numbers;
     dmlops_plan_int_8 bounds;
     dmlops_plan_Activation_8 activations;
     dmlops_plan_Factors factors;
@@ -23174,6 +23240,11 @@ DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dm
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_Dimension_10_copy(dmlops_plan_Dimension_10* to, const dmlops_plan_Dimension_10* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_int_512 {
     int64_t count;
     int64_t items[512];
@@ -23188,6 +23259,11 @@ DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_512_copy(dmlops_plan_int_512* to, const dmlops_plan_int_512* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 DMLOPS_CALLED void dmlops_plan_int_512_extend(
@@ -23207,9 +23283,10 @@ DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_pl
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = item;
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
     }
+    list->count += count > 0 ? count : 0;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64_t item) {
@@ -23221,60 +23298,6 @@ DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64
 }
 
 DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
-}
-
-typedef struct dmlops_plan_int_32 {
-    int64_t count;
-    int64_t items[32];
-} dmlops_plan_int_32;
-
-DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_extend(
-    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
-    if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
-    if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = item;
-    }
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
         same = a->items[i] == b->items[i];
@@ -23325,6 +23348,11 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_Pass_32_copy(dmlops_plan_Pass_32* to, const dmlops_plan_Pass_32* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_SumsTile_32 {
     int64_t count;
     dmlops_plan_SumsTile items[32];
@@ -23341,6 +23369,11 @@ DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dml
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_SumsTile_32_copy(dmlops_plan_SumsTile_32* to, const dmlops_plan_SumsTile_32* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_Way {
     dmlops_plan_Pass_32 passes;
     dmlops_plan_SumsTile_32 tiles;
@@ -23352,54 +23385,6 @@ typedef struct dmlops_plan_Way {
     dmlops_plan_AttentionViews views;
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
-
-typedef struct dmlops_plan_Line {
-    int64_t places;
-    int64_t first;
-    int64_t step;
-    int64_t tap;
-    int64_t limit;
-    int64_t elements;
-    int64_t divisor;
-} dmlops_plan_Line;
-
-typedef struct dmlops_plan_Block {
-    int64_t rows;
-    int64_t columns;
-    int64_t vector;
-    int64_t stored;
-    int64_t lead;
-} dmlops_plan_Block;
-
-typedef struct dmlops_plan_Weights {
-    dmlops_plan_int_16 steps;
-    dmlops_plan_int_64 words;
-} dmlops_plan_Weights;
-
-typedef struct dmlops_plan_SlidingParams {
-    dmlops_plan_Dimension_10 sizes;
-    dmlops_plan_int_8 planeSteps;
-    dmlops_plan_int_64 window;
-    dmlops_plan_int_32 counted;
-    dmlops_plan_int_16 weightsSteps;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    int64_t count;
-    int64_t layers;
-    int64_t planes;
-    dmlops_plan_Dimension_10 blocks;
-    int64_t groupColumns;
-    dmlops_plan_int_64 weights;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SlidingParams;
-
-typedef struct dmlops_plan_Tile {
-    int64_t rows;
-    int64_t columns;
-    int64_t threadRows;
-    int64_t threadColumns;
-} dmlops_plan_Tile;
 
 typedef struct dmlops_plan_Side {
     dmlops_plan_int_8 steps;
@@ -23418,7 +23403,6 @@ typedef struct dmlops_plan_Matrices {
     int64_t columns;
     int64_t run;
     int64_t depth;
-    int64_t tile_depth;
     int64_t count;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
@@ -23436,11 +23420,6 @@ typedef struct dmlops_plan_Split {
     int64_t products;
 } dmlops_plan_Split;
 
-typedef struct dmlops_plan_Share {
-    dmlops_plan_Tile tile;
-    dmlops_plan_Split split;
-} dmlops_plan_Share;
-
 typedef struct dmlops_plan_int_96 {
     int64_t count;
     int64_t items[96];
@@ -23455,6 +23434,11 @@ DMLOPS_CALLED void dmlops_plan_int_96_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_96_copy(dmlops_plan_int_96* to, const dmlops_plan_int_96* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 DMLOPS_CALLED void dmlops_plan_int_96_extend(
@@ -23474,9 +23458,10 @@ DMLOPS_CALLED void dmlops_plan_int_96_fill(dmlops_planning* planning, dmlops_pla
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = item;
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
     }
+    list->count += count > 0 ? count : 0;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_96_has(const dmlops_plan_int_96* list, int64_t item) {
@@ -23494,6 +23479,12 @@ DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dm
     }
     return same;
 }
+
+typedef struct dmlops_plan_CommonConstants {
+    dmlops_plan_Split split;
+    dmlops_plan_int_96 window;
+    dmlops_plan_Known known;
+} dmlops_plan_CommonConstants;
 
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_8 sizes;
@@ -23518,6 +23509,14 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 scalars;
     dmlops_plan_int_64 tap;
 } dmlops_plan_ContractionParams;
+
+typedef struct dmlops_plan_Tile {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t thread_rows;
+    int64_t thread_columns;
+} dmlops_plan_Tile;
 
 typedef struct dmlops_plan_UnitTile {
     int64_t rows;
@@ -23569,6 +23568,32 @@ DMLOPS_CALLED void dmlops_plan_Switch_8_insert(dmlops_planning* planning, dmlops
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Switch_8_copy(dmlops_plan_Switch_8* to, const dmlops_plan_Switch_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_Number_32 {
+    int64_t count;
+    dmlops_plan_Number items[32];
+} dmlops_plan_Number_32;
+
+DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Number_32_copy(dmlops_plan_Number_32* to, const dmlops_plan_Number_32* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_Map {
@@ -23628,6 +23653,11 @@ DMLOPS_CALLED void dmlops_plan_GatherLookup_8_insert(dmlops_planning* planning, 
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_GatherLookup_8_copy(dmlops_plan_GatherLookup_8* to, const dmlops_plan_GatherLookup_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_GatherParams {
     int64_t count;
     int64_t groupColumns;
@@ -23651,6 +23681,11 @@ DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_Moved {
@@ -23749,6 +23784,47 @@ typedef struct dmlops_plan_PhiloxParams {
     int64_t outputStateStride;
     dmlops_plan_Dimension_10 dimensions;
 } dmlops_plan_PhiloxParams;
+
+typedef struct dmlops_plan_Line {
+    int64_t places;
+    int64_t first;
+    int64_t step;
+    int64_t tap;
+    int64_t limit;
+    int64_t elements;
+    int64_t divisor;
+} dmlops_plan_Line;
+
+typedef struct dmlops_plan_Block {
+    int64_t rows;
+    int64_t columns;
+    int64_t vector;
+    int64_t stored;
+    int64_t lead;
+} dmlops_plan_Block;
+
+typedef struct dmlops_plan_Weights {
+    dmlops_plan_int_16 steps;
+    dmlops_plan_int_64 words;
+} dmlops_plan_Weights;
+
+typedef struct dmlops_plan_SlidingParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_8 planeSteps;
+    dmlops_plan_int_64 window;
+    dmlops_plan_int_32 counted;
+    dmlops_plan_int_16 weightsSteps;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    int64_t count;
+    int64_t layers;
+    int64_t planes;
+    dmlops_plan_Dimension_10 blocks;
+    int64_t groupColumns;
+    dmlops_plan_int_64 weights;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SlidingParams;
 
 typedef struct dmlops_plan_Thin {
     int is_turned;
@@ -23907,6 +23983,11 @@ DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_insert(dmlops_planning* planning,
     list->items[place] = *item;
 }
 
+DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_copy(dmlops_plan_ScatterLookup_8* to, const dmlops_plan_ScatterLookup_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_ScatterParams {
     int64_t count;
     int64_t groupColumns;
@@ -23962,6 +24043,11 @@ DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_8_4_copy(dmlops_plan_int_8_4* to, const dmlops_plan_int_8_4* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
@@ -24033,9 +24119,19 @@ static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
 }
 
 static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* words, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-        dmlops_put_word(planning, words[i]);
+    uint32_t* to = &planning->next.constants[planning->next.constant_count];
+    if (count > (int64_t)DMLOPS_MAX_CONSTANTS - (int64_t)planning->next.constant_count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        return;
     }
+    for (int64_t i = 0; i < count; ++i) {
+        if (words[i] < 0 || words[i] > (int64_t)UINT32_MAX) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, words[i]);
+            return;
+        }
+        to[i] = (uint32_t)words[i];
+    }
+    planning->next.constant_count += (uint32_t)count;
 }
 
 /* Zeros up to whole vectors of four words, as structs in constant buffers are laid out. */
@@ -24092,33 +24188,6 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
-DMLOPS_CALLED void dmlops_put_SlidingParams(
-    dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
-    dmlops_put_words(planning, record->window.items, record->window.count);
-    dmlops_put_words(planning, record->counted.items, record->counted.count);
-    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->layers);
-    dmlops_put_word(planning, record->planes);
-    for (int64_t i = 0; i < record->blocks.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->blocks.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->weights.items, record->weights.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
@@ -24256,6 +24325,33 @@ DMLOPS_CALLED void dmlops_put_PhiloxParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_SlidingParams(
+    dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->counted.items, record->counted.count);
+    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->layers);
+    dmlops_put_word(planning, record->planes);
+    for (int64_t i = 0; i < record->blocks.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->blocks.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->weights.items, record->weights.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
 DMLOPS_CALLED void dmlops_put_ReduceParams(
     dmlops_planning* planning, const dmlops_plan_ReduceParams* record) {
     dmlops_put_word(planning, record->sets);
@@ -24375,25 +24471,27 @@ DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16*
-    loops);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t
-    step);
-DMLOPS_CALLED dmlops_plan_Dimension dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const
-    dmlops_plan_int_16* strides);
-DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16*
-    loops);
-DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride);
+DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
+    result);
+DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t step,
+    dmlops_plan_Loop* result);
+DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const dmlops_plan_int_16* strides,
+    dmlops_plan_Dimension* result);
+DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_10* result);
+DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
+    result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
     const dmlops_plan_int_64* others);
-DMLOPS_CALLED dmlops_plan_Groups dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t
-    each);
+DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t each,
+    dmlops_plan_Groups* result);
 DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t axis);
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_no_sources(dmlops_planning* planning);
+DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
@@ -24402,73 +24500,76 @@ DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dml
     dmlops_plan_int_8* strides);
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result);
 DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    int64_t vector, dmlops_plan_Sources* result);
 DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED dmlops_plan_AttentionViews dmlops_plan_settled(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
-    tensors, const dmlops_plan_int_8_16* kept_sizes);
+DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    dmlops_plan_AttentionViews* result);
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    int64_t rows);
-DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    begin);
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each, int64_t first_part);
-DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
+    dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
+    dmlops_plan_View* result);
+DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources*
+    result);
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
+    result);
+DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
+    dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes, dmlops_plan_AttentionGroups* result);
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
-DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources);
-DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_no_parts(dmlops_planning* planning);
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
+    by_units, const dmlops_plan_Sources* sources, dmlops_plan_AttentionGroups* result);
+DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes);
+DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes);
-DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, int joins);
-DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_no_units(dmlops_planning* planning);
+DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
+    dmlops_plan_Parts* parts, int joins, dmlops_plan_AttentionGroups* result);
+DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
     read, int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns);
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
-DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
-    columns, int64_t others, int64_t sums);
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
-    is_along);
+DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t sums, dmlops_plan_SumsUnits* result);
+DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
     dimensions);
 DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
-    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait);
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
+    result);
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
@@ -24479,52 +24580,57 @@ DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
     tensor);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries);
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told);
+DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
+    result);
+DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
+    result);
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
     wanted);
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
-DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_passes_with(dmlops_planning* planning, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
-DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources);
-DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
-DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted);
-DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t
-    copied);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
-    shader, const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one);
+DMLOPS_CALLED void dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources, int64_t read, int64_t written,
+    dmlops_plan_Pass* result);
+DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    dmlops_plan_Buffer* result);
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result);
+DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+    dmlops_plan_Space* result);
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
-DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_Buffer* stand_in);
-DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const
-    dmlops_plan_Buffer* stand_in);
+DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result);
+DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
+DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const dmlops_plan_Buffer*
+    stand_in, dmlops_plan_Known* result);
 DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
-DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted);
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
+DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted, dmlops_plan_Pass_32*
+    result);
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
-DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24547,13 +24653,212 @@ DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output);
-DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
-DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end);
+DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
+    result);
+DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* others);
+DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, int64_t axis);
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
+DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
+    dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t products);
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_sum_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result);
+DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
+DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
+    int64_t stride, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns);
+DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result);
+DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result);
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
+DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t at_once,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once);
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
+    int64_t channels, dmlops_plan_Tile* result);
+DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased, int64_t depth, dmlops_plan_Tile* result);
+DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once);
+DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered);
+DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
+    lines, int64_t depth, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result);
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Row* row);
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result);
+DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result);
+DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result);
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
+DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth);
+DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    has_units, dmlops_plan_ByteTile* result);
+DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_ByteTile* tile, dmlops_plan_Split* result);
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile);
+DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result);
+DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result);
+DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens);
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* made, int64_t gathered);
+DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
+    part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
+    dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    int64_t number, int64_t vector, int64_t items);
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
+    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
+    int64_t span);
+DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
+    result);
+DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
+    result);
+DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told, dmlops_plan_Moved*
+    result);
+DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
+    index_bits);
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    dmlops_plan_Extent* result);
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps);
+DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
+    dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
+    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Tensor* output, int64_t across, int64_t rows);
+DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_NearbyTile* result);
+DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
+DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
+DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
+DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t rows);
 DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24563,239 +24868,49 @@ DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns);
-DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares);
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares,
+    dmlops_plan_Block* result);
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers);
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
-DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
-    sliding, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result);
+DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
+    dmlops_plan_int_32* result);
+DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
     dmlops_plan_Line* down, const dmlops_plan_Line* across);
 DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis);
-DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* others);
-DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, int64_t axis);
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth);
-DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis);
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones, const dmlops_plan_Window* window);
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t products);
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_sum_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* left);
-DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t at_once);
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once);
-DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    at_once);
-DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    int64_t axis, int64_t stride);
-DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
-    count);
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased);
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased);
-DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Share* share);
-DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
-DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
-    threads);
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups);
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, const
-    dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap);
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
-    axis, int64_t lines, int64_t depth);
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Window* window, const dmlops_plan_Row* row);
-DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, int64_t channels, const dmlops_plan_Row* row);
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Row* row);
-DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found);
-DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found);
-DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns);
-DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row);
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads);
-DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth);
-DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, int has_units);
-DMLOPS_CALLED int64_t dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    rows, int64_t columns);
-DMLOPS_CALLED dmlops_plan_Split dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_ByteTile* tile);
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile);
-DMLOPS_CALLED dmlops_plan_InOrder dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder*
-    order);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order);
-DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens);
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* made, int64_t gathered);
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
-    dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups);
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_unordered_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
-DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
-    dmlops_plan_Known* known, int64_t number, int64_t vector, int64_t items);
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
-    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
-    dmlops_plan_Loop_16* loops, int64_t vector);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
-    int64_t span);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved);
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
-DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
-    index_bits);
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
-DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
-    entries, int64_t taps);
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, int64_t taps);
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, const dmlops_plan_Tensor* tensor, int64_t taps);
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
-    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Tensor* output, int64_t across, int64_t rows);
-DMLOPS_CALLED dmlops_plan_NearbyTile dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
-DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
-DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Thin dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
-    shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Thin* result);
 DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Thin* thin);
-DMLOPS_CALLED dmlops_plan_Lanes dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices,
-    int64_t vector);
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result);
 DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Thin* thin);
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED dmlops_plan_Sets dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED dmlops_plan_Sharing dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, dmlops_plan_Sets* result);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, dmlops_plan_Sharing*
+    result);
 DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int
-    of_axes);
+DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
+    result);
+DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
+    dmlops_plan_Loop_16* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told);
@@ -24805,22 +24920,22 @@ DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const d
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
-    const dmlops_plan_Loop_16* reduced, int64_t place);
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int64_t place, dmlops_plan_int_64* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result);
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
-DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
-    loops);
+DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_10* result);
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    axis, int decreasing);
+DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
+    decreasing, dmlops_plan_Lines* result);
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
@@ -24913,8 +25028,8 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
 }
 
 /* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16*
-    loops) {
+DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 found;
     found.count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
@@ -24925,18 +25040,20 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged_in_order(dmlops_planning* p
                 dmlops_plan_Loop made_2;
                 made_2.size = dmlops_plan_times(planning, found.items[dmlops_item(planning, -1, found.count)].size,
                     loop->size);
-                made_2.strides = loop->strides;
+                dmlops_plan_int_16_copy(&made_2.strides, &loop->strides);
                 found.items[dmlops_item(planning, -1, found.count)] = made_2;
             } else {
                 dmlops_plan_Loop_16_insert(planning, &found, found.count, loop);
             }
         }
     }
-    return found;
+    dmlops_plan_Loop_16_copy(result, &found);
+    return;
 }
 
 /* The same loops, as few as possible, the last tensor's greatest stride outermost. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
+DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
+    result) {
     dmlops_plan_Loop_16 ordered;
     ordered.count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
@@ -24952,72 +25069,70 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, 
             dmlops_plan_Loop_16_insert(planning, &ordered, place, loop);
         }
     }
-    dmlops_plan_Loop_16 made_2 = dmlops_plan_merged_in_order(planning, &ordered);
-    return made_2;
+    dmlops_plan_merged_in_order(planning, &ordered, result);
+    return;
 }
 
 /* A loop over every so many elements. */
-DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t
-    step) {
+DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t step,
+    dmlops_plan_Loop* result) {
     dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
         const int64_t stride = loop->strides.items[each_2];
         dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
     }
-    dmlops_plan_Loop made_3;
-    made_3.size = dmlops_divide(loop->size, step);
-    made_3.strides = made_1;
-    return made_3;
+    result->size = dmlops_divide(loop->size, step);
+    dmlops_plan_int_16_copy(&result->strides, &made_1);
+    return;
 }
 
 /* A loop as shaders take it. With q = multiplier * n >> 32, n // size is (q + (n - q >> halving)) >> shift for every n
    below 2**32: figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994). */
-DMLOPS_CALLED dmlops_plan_Dimension dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const
-    dmlops_plan_int_16* strides) {
+DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const dmlops_plan_int_16* strides,
+    dmlops_plan_Dimension* result) {
     (void)planning;
     int64_t bits = dmlops_bit_length(dmlops_subtract(size, 1));
     int64_t multiplier = dmlops_add(dmlops_divide(dmlops_multiply(INT64_C(4294967296), dmlops_subtract(dmlops_shift(1,
         bits), size)), size), 1);
-    dmlops_plan_Dimension made_1;
-    made_1.size = size;
-    made_1.multiplier = multiplier;
-    made_1.halving = (int64_t)(bits > 0);
-    made_1.shift = dmlops_subtract(bits, (int64_t)(bits > 0));
-    made_1.strides = *strides;
-    return made_1;
+    result->size = size;
+    result->multiplier = multiplier;
+    result->halving = (int64_t)(bits > 0);
+    result->shift = dmlops_subtract(bits, (int64_t)(bits > 0));
+    dmlops_plan_int_16_copy(&result->strides, strides);
+    return;
 }
 
 /* Loops as shaders take them. Negative strides become what adds up to the same in 32 bits. */
-DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16*
-    loops) {
-    dmlops_plan_Dimension_10 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
-        const dmlops_plan_Loop* loop = &loops->items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = 0; each_4 < loop->strides.count; ++each_4) {
-            const int64_t stride = loop->strides.items[each_4];
-            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, dmlops_modulo(stride, INT64_C(4294967296)));
+DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_10* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        dmlops_plan_int_16 made_2;
+        made_2.count = 0;
+        for (int64_t each_3 = 0; each_3 < loop->strides.count; ++each_3) {
+            const int64_t stride = loop->strides.items[each_3];
+            dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_modulo(stride, INT64_C(4294967296)));
         }
-        dmlops_plan_Dimension made_5 = dmlops_plan_dimension(planning, loop->size, &made_3);
-        dmlops_plan_Dimension_10_insert(planning, &made_1, made_1.count, &made_5);
+        dmlops_plan_Dimension made_4;
+        dmlops_plan_dimension(planning, loop->size, &made_2, &made_4);
+        dmlops_plan_Dimension_10_insert(planning, result, result->count, &made_4);
     }
-    return made_1;
+    return;
 }
 
 /* The loop over one coordinate alone. */
-DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride) {
+DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
+    result) {
     dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
         dmlops_plan_int_16_insert(planning, &made_1, made_1.count, stride);
     }
-    dmlops_plan_Loop made_3;
-    made_3.size = 1;
-    made_3.strides = made_1;
-    return made_3;
+    result->size = 1;
+    dmlops_plan_int_16_copy(&result->strides, &made_1);
+    return;
 }
 
 /* Elements that one store can write: neighbours along a loop, at most 4 of them and 16 bytes. */
@@ -25036,22 +25151,20 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_
 }
 
 /* Thread groups for that many threads, each of which numbers so many items. */
-DMLOPS_CALLED dmlops_plan_Groups dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t
-    each) {
+DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t each,
+    dmlops_plan_Groups* result) {
     int64_t groups = dmlops_plan_ceil_div(planning, threads, in_group);
     int64_t rows = dmlops_plan_ceil_div(planning, groups, 65535);
     int64_t columns = dmlops_plan_ceil_div(planning, groups, rows);
     if ((threads >= INT64_C(4294967296)) || (dmlops_multiply(dmlops_multiply(dmlops_multiply(rows, columns), in_group),
         each) > INT64_C(4294967296))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_THREADS, -1, threads);
-        dmlops_plan_Groups made_1;
-        memset(&made_1, 0, sizeof made_1);
-        return made_1;
+        memset(result, 0, sizeof *result);
+        return;
     }
-    dmlops_plan_Groups made_2;
-    made_2.columns = columns;
-    made_2.rows = rows;
-    return made_2;
+    result->columns = columns;
+    result->rows = rows;
+    return;
 }
 
 /* An integer as 32 bits, which it must fit with a sign. */
@@ -25069,8 +25182,8 @@ DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_p
 }
 
 /* Loops over all dimensions of the first tensor but the axis, merged; there is at least one. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t axis) {
+DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
+    dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
     for (int64_t place = 0; place < tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.count; ++place) {
@@ -25085,33 +25198,35 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
             }
             dmlops_plan_Loop made_3;
             made_3.size = size;
-            made_3.strides = made_1;
+            dmlops_plan_int_16_copy(&made_3.strides, &made_1);
             dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
         }
     }
-    dmlops_plan_Loop_16 made_4 = dmlops_plan_merged(planning, &loops);
-    loops = made_4;
+    dmlops_plan_Loop_16 made_4;
+    dmlops_plan_merged(planning, &loops, &made_4);
+    dmlops_plan_Loop_16_copy(&loops, &made_4);
     if (loops.count == 0) {
-        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, tensors->count, 1);
+        dmlops_plan_Loop made_5;
+        dmlops_plan_lone(planning, tensors->count, 1, &made_5);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
-    return loops;
+    dmlops_plan_Loop_16_copy(result, &loops);
+    return;
 }
 
 /* Those of a pass that reads and writes intermediate tensors alone. */
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_no_sources(dmlops_planning* planning) {
+DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
     (void)planning;
-    dmlops_plan_Sources made_1;
-    made_1.query = -1;
-    made_1.key = -1;
-    made_1.value = -1;
-    made_1.output = -1;
-    made_1.key_before = -1;
-    made_1.value_before = -1;
-    made_1.begin = 0;
-    made_1.key_stored = -1;
-    made_1.value_stored = -1;
-    return made_1;
+    result->query = -1;
+    result->key = -1;
+    result->value = -1;
+    result->output = -1;
+    result->key_before = -1;
+    result->value_before = -1;
+    result->begin = 0;
+    result->key_stored = -1;
+    result->value_stored = -1;
+    return;
 }
 
 /* Whether matrix units work the pass out: the device has them, all floats are halves, and rows are whole vectors of
@@ -25193,19 +25308,18 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
 
 /* The place of the first entry in a tensor, and how far apart batches, heads and rows are, in elements; 0 where there
    is but one. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes) {
-    dmlops_plan_int_64 made_1;
-    made_1.count = 0;
-    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_plan_offset_of(planning, &view->first,
+DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result) {
+    result->count = 0;
+    dmlops_plan_int_64_insert(planning, result, result->count, dmlops_plan_offset_of(planning, &view->first,
         &tensor->strides));
-    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, (sizes->items[dmlops_item(planning, 0, sizes->count)] >
+    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 0, sizes->count)] >
         1) ? dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
-    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, (sizes->items[dmlops_item(planning, 1, sizes->count)] >
+    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 1, sizes->count)] >
         1) ? dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
-    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, (sizes->items[dmlops_item(planning, 2, sizes->count)] >
+    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 2, sizes->count)] >
         1) ? dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
-    return made_1;
+    return;
 }
 
 /* The tensor of a view, where rows are whole vectors in it, too, and nothing else reads it in the pass; NONE elsewhere.
@@ -25215,16 +25329,17 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
     if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1)) {
         return -1;
     }
-    dmlops_plan_Tensor tensor = tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
-    if (!tensor.is_present || !dmlops_plan_is_inside(planning, view, &tensor, sizes)) {
+    const dmlops_plan_Tensor * tensor = &tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
+    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes)) {
         return -1;
     }
     if ((dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
-        (dmlops_plan_offset_of(planning, &view->element, &tensor.strides) != 1)) {
+        (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
         return -1;
     }
     int made_1 = 0;
-    dmlops_plan_int_64 made_3 = dmlops_plan_rows_in(planning, view, &tensor, sizes);
+    dmlops_plan_int_64 made_3;
+    dmlops_plan_rows_in(planning, view, tensor, sizes, &made_3);
     for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
         const int64_t place = made_3.items[each_2];
         made_1 = made_1 || (dmlops_modulo(place, vector) != 0);
@@ -25236,29 +25351,26 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
 }
 
 /* What the pass reads directly, in vectors of so many elements, and writes in vectors of four. */
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, int64_t vector) {
-    dmlops_plan_int_8 sizes = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    int64_t vector, dmlops_plan_Sources* result) {
+    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
-        &sizes)) {
-        dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
-        return made_1;
+        sizes)) {
+        dmlops_plan_no_sources(planning, result);
+        return;
     }
-    dmlops_plan_Sources made_2;
-    made_2.query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
+    dmlops_plan_Sources made_1;
+    dmlops_plan_no_sources(planning, &made_1);
+    *result = made_1;
+    result->query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
         &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], vector);
-    made_2.key = dmlops_plan_source_of(planning, attention, &views->key, tensors,
+    result->key = dmlops_plan_source_of(planning, attention, &views->key, tensors,
         &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)], vector);
-    made_2.value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
+    result->value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
         &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)], vector);
-    made_2.output = dmlops_plan_written_of(planning, attention, &views->output, tensors, &sizes, 4);
-    made_2.key_before = -1;
-    made_2.value_before = -1;
-    made_2.begin = 0;
-    made_2.key_stored = -1;
-    made_2.value_stored = -1;
-    return made_2;
+    result->output = dmlops_plan_written_of(planning, attention, &views->output, tensors, sizes, 4);
+    return;
 }
 
 /* The tensor of a view of an output, where it has a place for nothing else; NONE elsewhere. */
@@ -25283,26 +25395,22 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
 }
 
 /* The views of all keys and values, where those that are there before have all rows. */
-DMLOPS_CALLED dmlops_plan_AttentionViews dmlops_plan_settled(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
-    tensors, const dmlops_plan_int_8_16* kept_sizes) {
+DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    dmlops_plan_AttentionViews* result) {
     int64_t rows = kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].count)];
     int64_t before = dmlops_min(dmlops_plan_rows_before(planning, &views->key_before, tensors),
         dmlops_plan_rows_before(planning, &views->value_before, tensors));
-    int is_all = (rows > 0) && (before >= rows);
-    dmlops_plan_AttentionViews made_1;
-    made_1.query = views->query;
-    made_1.key = *(is_all ? &views->key_before : &views->key);
-    made_1.value = *(is_all ? &views->value_before : &views->value);
-    made_1.output = views->output;
-    made_1.key_before = views->key_before;
-    made_1.value_before = views->value_before;
-    made_1.key_stored = views->key_stored;
-    made_1.value_stored = views->value_stored;
-    made_1.shared = views->shared;
-    return made_1;
+    if ((rows == 0) || (before < rows)) {
+        *result = *views;
+        return;
+    }
+    *result = *views;
+    result->key = views->key_before;
+    result->value = views->value_before;
+    return;
 }
 
 /* Whether rows are whole vectors of four, of queries and of what is written. */
@@ -25313,20 +25421,19 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
 }
 
 /* The sizes with so many rows. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    int64_t rows) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, rows);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 3, sizes->count)]);
-    return made_1;
+DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
+    dmlops_plan_int_8* result) {
+    result->count = 0;
+    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    dmlops_plan_int_8_insert(planning, result, result->count, rows);
+    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    return;
 }
 
 /* The view of these rows. */
-DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    begin) {
+DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
+    dmlops_plan_View* result) {
     dmlops_plan_int_8 first;
     first.count = 0;
     for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
@@ -25334,84 +25441,73 @@ DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, c
         const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
         dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(begin, step)));
     }
-    dmlops_plan_View made_2;
-    made_2.tensor = view->tensor;
-    made_2.first = first;
-    made_2.batch = view->batch;
-    made_2.head = view->head;
-    made_2.row = view->row;
-    made_2.element = view->element;
-    made_2.limits = view->limits;
-    return made_2;
+    *result = *view;
+    result->first = first;
+    return;
 }
 
 /* What the pass reads and writes directly, where it would do no more than `plain` says if it knew of no rows before
    others: if `is_split`, keys and values that were there before are read where they are, and if it `stores`, all may
    be stored on the way. */
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores) {
+DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources* result) {
     if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
         &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)])) {
-        return *plain;
+        *result = *plain;
+        return;
     }
-    dmlops_plan_int_8 keys = kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
-    dmlops_plan_int_8 values = kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
+    const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
+    const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
     int64_t key_stored = -1;
     int64_t value_stored = -1;
     if (stores && (views->shared > 0)) {
-        key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, &keys, vector);
-        value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, &values, vector);
+        key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector);
+        value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector);
     }
+    dmlops_plan_Sources stored;
+    stored = *plain;
+    stored.key_stored = key_stored;
+    stored.value_stored = value_stored;
     int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
-    int64_t key = plain->key;
-    int64_t value = plain->value;
-    int64_t key_before = -1;
-    int64_t value_before = -1;
-    if (is_split && (0 < begin && begin < keys.items[dmlops_item(planning, 2, keys.count)]) && (begin ==
+    if (!is_split || !(0 < begin && begin < keys->items[dmlops_item(planning, 2, keys->count)]) || (begin !=
         dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
-        dmlops_plan_int_8 made_1 = dmlops_plan_with_rows(planning, &keys, begin);
-        key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
-        dmlops_plan_int_8 made_2 = dmlops_plan_with_rows(planning, &values, begin);
-        value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
+        *result = stored;
+        return;
     }
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_with_rows(planning, keys, begin, &made_1);
+    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
+    dmlops_plan_int_8 made_2;
+    dmlops_plan_with_rows(planning, values, begin, &made_2);
+    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
     if ((key_before == -1) || (value_before == -1)) {
-        dmlops_plan_Sources made_3;
-        made_3.query = plain->query;
-        made_3.key = key;
-        made_3.value = value;
-        made_3.output = plain->output;
-        made_3.key_before = -1;
-        made_3.value_before = -1;
-        made_3.begin = 0;
-        made_3.key_stored = key_stored;
-        made_3.value_stored = value_stored;
-        return made_3;
+        *result = stored;
+        return;
     }
-    int64_t rest = dmlops_subtract(keys.items[dmlops_item(planning, 2, keys.count)], begin);
-    dmlops_plan_View made_4 = dmlops_plan_from_row(planning, &views->key, begin);
-    dmlops_plan_int_8 made_5 = dmlops_plan_with_rows(planning, &keys, rest);
-    key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
-    dmlops_plan_View made_6 = dmlops_plan_from_row(planning, &views->value, begin);
-    dmlops_plan_int_8 made_7 = dmlops_plan_with_rows(planning, &values, rest);
-    value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
-    dmlops_plan_Sources made_8;
-    made_8.query = plain->query;
-    made_8.key = key;
-    made_8.value = value;
-    made_8.output = plain->output;
-    made_8.key_before = key_before;
-    made_8.value_before = value_before;
-    made_8.begin = begin;
-    made_8.key_stored = key_stored;
-    made_8.value_stored = value_stored;
-    return made_8;
+    int64_t rest = dmlops_subtract(keys->items[dmlops_item(planning, 2, keys->count)], begin);
+    dmlops_plan_View made_3;
+    dmlops_plan_from_row(planning, &views->key, begin, &made_3);
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_with_rows(planning, keys, rest, &made_4);
+    dmlops_plan_View made_5;
+    dmlops_plan_from_row(planning, &views->value, begin, &made_5);
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_with_rows(planning, values, rest, &made_6);
+    *result = stored;
+    result->key = dmlops_plan_source_of(planning, attention, &made_3, tensors, &made_4, vector);
+    result->value = dmlops_plan_source_of(planning, attention, &made_5, tensors, &made_6, vector);
+    result->key_before = key_before;
+    result->value_before = value_before;
+    result->begin = begin;
+    return;
 }
 
 /* Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches, heads and rows
    are, in elements. `first` is that place in scratch, which has the rows from number `begin` on. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin) {
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
+    result) {
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
     int64_t head = dmlops_plan_times(planning, row, dmlops_subtract(sizes->items[dmlops_item(planning, 2,
         sizes->count)], begin));
@@ -25423,37 +25519,38 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning,
     dmlops_plan_int_64_insert(planning, &found, found.count, head);
     dmlops_plan_int_64_insert(planning, &found, found.count, row);
     if (source != -1) {
-        dmlops_plan_int_64 made_1 = dmlops_plan_rows_in(planning, view, &tensors->items[dmlops_item(planning, source,
-            tensors->count)], sizes);
-        found = made_1;
+        dmlops_plan_int_64 made_1;
+        dmlops_plan_rows_in(planning, view, &tensors->items[dmlops_item(planning, source, tensors->count)], sizes,
+            &made_1);
+        dmlops_plan_int_64_copy(&found, &made_1);
     }
-    dmlops_plan_int_64 made_2;
-    made_2.count = 0;
-    for (int64_t each_3 = 0; each_3 < found.count; ++each_3) {
-        const int64_t place = found.items[each_3];
-        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(place, INT64_C(4294967296)));
+    result->count = 0;
+    for (int64_t each_2 = 0; each_2 < found.count; ++each_2) {
+        const int64_t place = found.items[each_2];
+        dmlops_plan_int_64_insert(planning, result, result->count, dmlops_modulo(place, INT64_C(4294967296)));
     }
-    return made_2;
+    return;
 }
 
 /* Where queries, keys, values and means are, in four words each. Four more follow: after queries, the number of the
    first row of those keys and values; after these, where the rows before it are; after means, where parts of them
    are, in vectors. At the end, where keys and values are stored. Intermediate tensors begin at the words `firsts` of
    scratch, parts at `first_part`; a word has `each` entries of what is read. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each, int64_t first_part) {
-    dmlops_plan_int_8 query = kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    dmlops_plan_int_8 key = kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
-    dmlops_plan_int_8 value = kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    dmlops_plan_int_8 means = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
+    dmlops_plan_int_64* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    const dmlops_plan_int_8 * key = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
+    const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
+    const dmlops_plan_int_8 * means = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t begin = sources->begin;
     int64_t none = 0;
     dmlops_plan_int_64 places;
     places.count = 0;
-    dmlops_plan_int_64 made_1 = dmlops_plan_place_of(planning, &views->query, sources->query, tensors, &query,
-        dmlops_multiply(each, firsts->items[dmlops_item(planning, attention->query, firsts->count)]), none);
+    dmlops_plan_int_64 made_1;
+    dmlops_plan_place_of(planning, &views->query, sources->query, tensors, query, dmlops_multiply(each,
+        firsts->items[dmlops_item(planning, attention->query, firsts->count)]), none, &made_1);
     dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
@@ -25462,20 +25559,23 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning
     dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
     dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
     dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
-    dmlops_plan_int_64 made_3 = dmlops_plan_place_of(planning, &views->key, sources->key, tensors, &key,
-        dmlops_multiply(each, firsts->items[dmlops_item(planning, attention->key, firsts->count)]), begin);
+    dmlops_plan_int_64 made_3;
+    dmlops_plan_place_of(planning, &views->key, sources->key, tensors, key, dmlops_multiply(each,
+        firsts->items[dmlops_item(planning, attention->key, firsts->count)]), begin, &made_3);
     dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
-    dmlops_plan_int_64 made_4 = dmlops_plan_place_of(planning, &views->key_before, sources->key_before, tensors, &key,
-        0, none);
+    dmlops_plan_int_64 made_4;
+    dmlops_plan_place_of(planning, &views->key_before, sources->key_before, tensors, key, 0, none, &made_4);
     dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
-    dmlops_plan_int_64 made_5 = dmlops_plan_place_of(planning, &views->value, sources->value, tensors, &value,
-        dmlops_multiply(each, firsts->items[dmlops_item(planning, attention->value, firsts->count)]), begin);
+    dmlops_plan_int_64 made_5;
+    dmlops_plan_place_of(planning, &views->value, sources->value, tensors, value, dmlops_multiply(each,
+        firsts->items[dmlops_item(planning, attention->value, firsts->count)]), begin, &made_5);
     dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
-    dmlops_plan_int_64 made_6 = dmlops_plan_place_of(planning, &views->value_before, sources->value_before, tensors,
-        &value, 0, none);
+    dmlops_plan_int_64 made_6;
+    dmlops_plan_place_of(planning, &views->value_before, sources->value_before, tensors, value, 0, none, &made_6);
     dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
-    dmlops_plan_int_64 made_7 = dmlops_plan_place_of(planning, &views->output, sources->output, tensors, &means,
-        firsts->items[dmlops_item(planning, attention->target, firsts->count)], none);
+    dmlops_plan_int_64 made_7;
+    dmlops_plan_place_of(planning, &views->output, sources->output, tensors, means, firsts->items[dmlops_item(planning,
+        attention->target, firsts->count)], none, &made_7);
     dmlops_plan_int_64_extend(planning, &places, made_7.count, made_7.items);
     dmlops_plan_int_64 made_8;
     made_8.count = 0;
@@ -25484,20 +25584,21 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning
     dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
     dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
     dmlops_plan_int_64_extend(planning, &places, made_8.count, made_8.items);
-    dmlops_plan_int_64 made_9 = dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, &key,
-        0, none);
+    dmlops_plan_int_64 made_9;
+    dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, key, 0, none, &made_9);
     dmlops_plan_int_64_extend(planning, &places, made_9.count, made_9.items);
-    dmlops_plan_int_64 made_10 = dmlops_plan_place_of(planning, &views->value_stored, sources->value_stored, tensors,
-        &value, 0, none);
+    dmlops_plan_int_64 made_10;
+    dmlops_plan_place_of(planning, &views->value_stored, sources->value_stored, tensors, value, 0, none, &made_10);
     dmlops_plan_int_64_extend(planning, &places, made_10.count, made_10.items);
-    return places;
+    dmlops_plan_int_64_copy(result, &places);
+    return;
 }
 
 /* The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves few groups, or
    half of them has room for all rows. `sizes` are those of what is written. */
-DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    const dmlops_plan_int_8* sizes) {
+DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes, dmlops_plan_AttentionGroups* result) {
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
     int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
@@ -25514,40 +25615,39 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
         groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
             2, sizes->count)], dmlops_multiply(waves, 16)));
     }
-    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
-    dmlops_out_define(planning, "", "QUERY_EIGHTS", dmlops_divide(depth, 8));
-    dmlops_out_define(planning, "", "VALUE_EIGHTS", dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)],
-        8));
-    dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
-    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
-    dmlops_plan_AttentionGroups made_1;
-    made_1.threads = dmlops_plan_times(planning, groups, dmlops_multiply(waves, 32));
-    made_1.in_group = dmlops_multiply(waves, 32);
-    return made_1;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(depth, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(sizes->items[dmlops_item(planning, 3,
+        sizes->count)], 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
+        tensors));
+    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(waves, 32));
+    result->in_group = dmlops_multiply(waves, 32);
+    return;
 }
 
 /* The macros of what is read and written directly. */
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
-    dmlops_out_define(planning, "", "QUERY_IN", dmlops_add(sources->query, 1));
-    dmlops_out_define(planning, "", "KEY_IN", dmlops_add(sources->key, 1));
-    dmlops_out_define(planning, "", "VALUE_IN", dmlops_add(sources->value, 1));
-    dmlops_out_define(planning, "", "OUTPUT_IN", dmlops_add(sources->output, 1));
-    dmlops_out_define(planning, "", "KEY_BEFORE_IN", dmlops_add(sources->key_before, 1));
-    dmlops_out_define(planning, "", "VALUE_BEFORE_IN", dmlops_add(sources->value_before, 1));
-    dmlops_out_define(planning, "", "KEY_STORED_IN", dmlops_add(sources->key_stored, 1));
-    dmlops_out_define(planning, "", "VALUE_STORED_IN", dmlops_add(sources->value_stored, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"), dmlops_add(sources->output, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"), dmlops_add(sources->key_before, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored, 1));
 }
 
 /* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
    what is written. */
-DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources) {
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
+    by_units, const dmlops_plan_Sources* sources, dmlops_plan_AttentionGroups* result) {
     dmlops_plan_define_sources(planning, sources);
     if (by_units) {
-        dmlops_plan_AttentionGroups made_1 = dmlops_plan_define_attention_units(planning, attention, tensors,
-            kept_sizes, sizes);
-        return made_1;
+        dmlops_plan_define_attention_units(planning, attention, tensors, kept_sizes, sizes, result);
+        return;
     }
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
@@ -25558,37 +25658,36 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_pl
     int is_many = (fours <= 2) && (dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
     int64_t rows = is_many ? 64 : 32;
-    dmlops_out_define(planning, "", "ROWS", rows);
-    dmlops_out_define(planning, "", "DEPTH", is_many ? 8 : 16);
-    dmlops_out_define(planning, "", "VALUE_FOURS", fours);
-    dmlops_out_define(planning, "", "SCRATCH_VECTOR", dmlops_plan_is_whole(planning,
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DEPTH"), is_many ? 8 : 16);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FOURS"), fours);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
         &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], sizes) ? 4 : 1);
-    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
+        tensors));
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
-    dmlops_plan_AttentionGroups made_2;
-    made_2.threads = dmlops_multiply(groups, 128);
-    made_2.in_group = 128;
-    return made_2;
+    result->threads = dmlops_multiply(groups, 128);
+    result->in_group = 128;
+    return;
 }
 
-DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_no_parts(dmlops_planning* planning) {
+DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result) {
     (void)planning;
-    dmlops_plan_Parts made_1;
-    made_1.applies = 0;
-    made_1.vector = 1;
-    made_1.shared = 1;
-    made_1.rows = 1;
-    made_1.blocks = 1;
-    made_1.lanes = 1;
-    made_1.each = 1;
-    made_1.fetches = 1;
-    made_1.value_lanes = 1;
-    made_1.value_each = 1;
-    made_1.value_fetches = 1;
-    made_1.keys = 1;
-    made_1.number = 1;
-    return made_1;
+    result->applies = 0;
+    result->vector = 1;
+    result->shared = 1;
+    result->rows = 1;
+    result->blocks = 1;
+    result->lanes = 1;
+    result->each = 1;
+    result->fetches = 1;
+    result->value_lanes = 1;
+    result->value_each = 1;
+    result->value_fetches = 1;
+    result->keys = 1;
+    result->number = 1;
+    return;
 }
 
 /* Elements in 16 bytes of the one type that all floats have; 1 where they have several. */
@@ -25608,29 +25707,29 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
 }
 
 /* What suits few queries, with so many parts that a GPU is busy, of whole rounds of all threads. */
-DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes) {
-    dmlops_plan_int_8 query = kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    dmlops_plan_int_8 sizes = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    dmlops_plan_Parts* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
-    int64_t depth = query.items[dmlops_item(planning, 3, query.count)];
-    int64_t width = sizes.items[dmlops_item(planning, 3, sizes.count)];
+    int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
+    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
     if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0) ||
         (dmlops_max(depth, width) > 512)) {
-        dmlops_plan_Parts made_1 = dmlops_plan_no_parts(planning);
-        return made_1;
+        dmlops_plan_no_parts(planning, result);
+        return;
     }
-    if (sizes.items[dmlops_item(planning, 2, sizes.count)] > 8) {
-        dmlops_plan_Parts made_2 = dmlops_plan_no_parts(planning);
-        return made_2;
+    if (sizes->items[dmlops_item(planning, 2, sizes->count)] > 8) {
+        dmlops_plan_no_parts(planning, result);
+        return;
     }
     int64_t shared = dmlops_max(views->shared, 1);
     int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(depth, vector), 16);
     int64_t value_lanes = dmlops_plan_power_below(planning, dmlops_divide(width, vector), 16);
     int64_t each = dmlops_plan_ceil_div(planning, dmlops_divide(depth, vector), lanes);
     int64_t value_each = dmlops_plan_ceil_div(planning, dmlops_divide(width, vector), value_lanes);
-    int64_t wanted = dmlops_plan_times(planning, shared, sizes.items[dmlops_item(planning, 2, sizes.count)]);
+    int64_t wanted = dmlops_plan_times(planning, shared, sizes->items[dmlops_item(planning, 2, sizes->count)]);
     int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(each, value_each)), 8);
     int64_t rows = 1;
     while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(wanted, most))) {
@@ -25645,29 +25744,28 @@ DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, 
         kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].count)];
     int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), fetches), 128);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes.items[dmlops_item(planning, 0,
-        sizes.count)], dmlops_divide(sizes.items[dmlops_item(planning, 1, sizes.count)], shared)), blocks);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
+        sizes->count)], dmlops_divide(sizes->items[dmlops_item(planning, 1, sizes->count)], shared)), blocks);
     int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
     int64_t own = round_;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= most_keys) &&
         (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
         own = dmlops_multiply(own, 2);
     }
-    dmlops_plan_Parts made_3;
-    made_3.applies = 1;
-    made_3.vector = vector;
-    made_3.shared = shared;
-    made_3.rows = rows;
-    made_3.blocks = blocks;
-    made_3.lanes = lanes;
-    made_3.each = each;
-    made_3.fetches = fetches;
-    made_3.value_lanes = value_lanes;
-    made_3.value_each = value_each;
-    made_3.value_fetches = value_fetches;
-    made_3.keys = own;
-    made_3.number = dmlops_plan_ceil_div(planning, keys, own);
-    return made_3;
+    result->applies = 1;
+    result->vector = vector;
+    result->shared = shared;
+    result->rows = rows;
+    result->blocks = blocks;
+    result->lanes = lanes;
+    result->each = each;
+    result->fetches = fetches;
+    result->value_lanes = value_lanes;
+    result->value_each = value_each;
+    result->value_fetches = value_fetches;
+    result->keys = own;
+    result->number = dmlops_plan_ceil_div(planning, keys, own);
+    return;
 }
 
 /* Words of scratch in which groups leave what they find, where it is to be joined: a row of values for each part of a
@@ -25686,25 +25784,26 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
 
 /* The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes` are those of
    what is written. */
-DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, int joins) {
+DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
+    dmlops_plan_Parts* parts, int joins, dmlops_plan_AttentionGroups* result) {
     dmlops_plan_define_sources(planning, sources);
-    dmlops_out_define(planning, "", "BY_PARTS", 1);
-    dmlops_out_define(planning, "", "JOINS", (int64_t)joins);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(parts->number > 1));
-    dmlops_out_define(planning, "", "VECTOR", parts->vector);
-    dmlops_out_define(planning, "", "SHARED", parts->shared);
-    dmlops_out_define(planning, "", "ROWS", parts->rows);
-    dmlops_out_define(planning, "", "LANES", parts->lanes);
-    dmlops_out_define(planning, "", "KEY_VECTORS", parts->each);
-    dmlops_out_define(planning, "", "KEY_FETCHES", parts->fetches);
-    dmlops_out_define(planning, "", "VALUE_LANES", parts->value_lanes);
-    dmlops_out_define(planning, "", "VALUE_VECTORS", parts->value_each);
-    dmlops_out_define(planning, "", "VALUE_FETCHES", parts->value_fetches);
-    dmlops_out_define(planning, "", "PART_KEYS", parts->keys);
-    dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
-    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BY_PARTS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), (int64_t)joins);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), parts->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), parts->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), parts->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), parts->each);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), parts->fetches);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_LANES"), parts->value_lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), parts->value_each);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), parts->value_fetches);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), parts->keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
+        tensors));
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
     int64_t groups = dmlops_plan_times(planning, heads, sizes->items[dmlops_item(planning, 2, sizes->count)]);
@@ -25712,23 +25811,21 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planni
         groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(heads, parts->shared),
             parts->blocks), parts->number);
     }
-    dmlops_plan_AttentionGroups made_1;
-    made_1.threads = dmlops_plan_times(planning, groups, 128);
-    made_1.in_group = 128;
-    return made_1;
+    result->threads = dmlops_plan_times(planning, groups, 128);
+    result->in_group = 128;
+    return;
 }
 
 /* What ordinary arithmetic has. */
-DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_no_units(dmlops_planning* planning) {
+DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result) {
     (void)planning;
-    dmlops_plan_SumsUnits made_1;
-    made_1.rows = 0;
-    made_1.columns = 0;
-    made_1.depth = 0;
-    made_1.wave_rows = 0;
-    made_1.wave_columns = 0;
-    made_1.ahead = 0;
-    return made_1;
+    result->rows = 0;
+    result->columns = 0;
+    result->depth = 0;
+    result->wave_rows = 0;
+    result->wave_columns = 0;
+    result->ahead = 0;
+    return;
 }
 
 /* Whether a tensor is of halves, of which vectors of eight lie side by side. */
@@ -25771,90 +25868,86 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_
 }
 
 /* Matrices as large as leave enough groups. */
-DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
-    columns, int64_t others, int64_t sums) {
+DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t sums, dmlops_plan_SumsUnits* result) {
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 128) >=
         128) {
-        dmlops_plan_SumsUnits made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = 32;
-        made_1.wave_rows = 32;
-        made_1.wave_columns = 64;
-        made_1.ahead = 1;
-        return made_1;
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 32;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        return;
     }
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
         128) {
-        dmlops_plan_SumsUnits made_2;
-        made_2.rows = 64;
-        made_2.columns = 64;
-        made_2.depth = 64;
-        made_2.wave_rows = 32;
-        made_2.wave_columns = 32;
-        made_2.ahead = 2;
-        return made_2;
+        result->rows = 64;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 2;
+        return;
     }
     if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
         32, sums), 32) >= dmlops_divide(384, 4))) {
-        dmlops_plan_SumsUnits made_3;
-        made_3.rows = 32;
-        made_3.columns = 32;
-        made_3.depth = 128;
-        made_3.wave_rows = 16;
-        made_3.wave_columns = 32;
-        made_3.ahead = 4;
-        return made_3;
+        result->rows = 32;
+        result->columns = 32;
+        result->depth = 128;
+        result->wave_rows = 16;
+        result->wave_columns = 32;
+        result->ahead = 4;
+        return;
     }
     if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
         16, sums), 32) >= dmlops_divide(128, 2))) {
-        dmlops_plan_SumsUnits made_4;
-        made_4.rows = 16;
-        made_4.columns = 32;
-        made_4.depth = 256;
-        made_4.wave_rows = 16;
-        made_4.wave_columns = 32;
-        made_4.ahead = 2;
-        return made_4;
+        result->rows = 16;
+        result->columns = 32;
+        result->depth = 256;
+        result->wave_rows = 16;
+        result->wave_columns = 32;
+        result->ahead = 2;
+        return;
     }
-    dmlops_plan_SumsUnits made_5;
-    made_5.rows = 16;
-    made_5.columns = 16;
-    made_5.depth = 256;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.ahead = 2;
-    return made_5;
+    result->rows = 16;
+    result->columns = 16;
+    result->depth = 256;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = 2;
+    return;
 }
 
 /* What any other pass has. */
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning) {
-    dmlops_plan_SumsUnits made_1 = dmlops_plan_no_units(planning);
-    dmlops_plan_SumsTile made_2;
-    made_2.rows = 0;
-    made_2.columns = 0;
-    made_2.threadRows = 0;
-    made_2.threadColumns = 0;
-    made_2.vector = 0;
-    made_2.fetches = 0;
-    made_2.threads = 0;
-    made_2.all_threads = 0;
-    made_2.units = made_1;
-    made_2.copied = 0;
-    made_2.waits = 0;
-    return made_2;
+DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
+    dmlops_plan_SumsUnits made_1;
+    dmlops_plan_no_units(planning, &made_1);
+    result->rows = 0;
+    result->columns = 0;
+    result->threadRows = 0;
+    result->threadColumns = 0;
+    result->vector = 0;
+    result->fetches = 0;
+    result->threads = 0;
+    result->all_threads = 0;
+    result->units = made_1;
+    result->copied = 0;
+    result->waits = 0;
+    return;
 }
 
 /* The sizes of what is written at once: of a recurrence, one step. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
-    is_along) {
+DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
+    dmlops_plan_int_8* result) {
     dmlops_plan_int_8 step;
     step.count = 0;
     for (int64_t d = 0; d < sizes->count; ++d) {
         const int64_t size = sizes->items[d];
         dmlops_plan_int_8_insert(planning, &step, step.count, (is_along && (d == 0)) ? 1 : size);
     }
-    return step;
+    *result = step;
+    return;
 }
 
 /* How many coordinates there are along some dimensions, given as bits. */
@@ -25906,41 +25999,42 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
 }
 
 /* What suits the sizes of what is written at once, by matrix units or else ordinary arithmetic. */
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes) {
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
     int can_wait = one->can_wait && dmlops_out_has(planning, DMLOPS_CAPABILITY_WAITING_GROUPS);
     if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns)) {
-        dmlops_plan_SumsTile made_1 = dmlops_plan_ordinary_tile(planning, one, &tensors->items[dmlops_item(planning,
-            one->weights, tensors->count)], rows, columns, others, can_wait);
-        return made_1;
+        dmlops_plan_ordinary_tile(planning, one, &tensors->items[dmlops_item(planning, one->weights, tensors->count)],
+            rows, columns, others, can_wait, result);
+        return;
     }
-    dmlops_plan_SumsUnits units = dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums);
+    dmlops_plan_SumsUnits units;
+    dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums, &units);
     int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
     int64_t threads = dmlops_plan_times(planning, groups, 256);
     int waits = can_wait && (threads <= 32768);
     int64_t copied = one->writes & one->kept;
-    dmlops_plan_SumsTile made_2;
-    made_2.rows = in_group;
-    made_2.columns = units.columns;
-    made_2.threadRows = 0;
-    made_2.threadColumns = 0;
-    made_2.vector = 0;
-    made_2.fetches = 0;
-    made_2.threads = 256;
-    made_2.all_threads = threads;
-    made_2.units = units;
-    made_2.copied = copied;
-    made_2.waits = waits;
-    return made_2;
+    result->rows = in_group;
+    result->columns = units.columns;
+    result->threadRows = 0;
+    result->threadColumns = 0;
+    result->vector = 0;
+    result->fetches = 0;
+    result->threads = 256;
+    result->all_threads = threads;
+    result->units = units;
+    result->copied = copied;
+    result->waits = waits;
+    return;
 }
 
 /* All columns up to 32, and as many rows as leave enough groups, or so few that these can wait. */
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
-    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait) {
+DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
+    result) {
     int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
     int64_t vector = dmlops_plan_weights_vector(planning, weights);
     int64_t thread_columns = 1;
@@ -25972,41 +26066,41 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* pl
     }
     int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
         dmlops_multiply(4, thread_rows)), across), threads);
-    dmlops_plan_SumsUnits made_1 = dmlops_plan_no_units(planning);
-    dmlops_plan_SumsTile made_2;
-    made_2.rows = dmlops_multiply(4, thread_rows);
-    made_2.columns = in_group;
-    made_2.threadRows = thread_rows;
-    made_2.threadColumns = thread_columns;
-    made_2.vector = vector;
-    made_2.fetches = fetches;
-    made_2.threads = threads;
-    made_2.all_threads = all_threads;
-    made_2.units = made_1;
-    made_2.copied = 0;
-    made_2.waits = can_wait && (all_threads <= 32768);
-    return made_2;
+    dmlops_plan_SumsUnits made_1;
+    dmlops_plan_no_units(planning, &made_1);
+    result->rows = dmlops_multiply(4, thread_rows);
+    result->columns = in_group;
+    result->threadRows = thread_rows;
+    result->threadColumns = thread_columns;
+    result->vector = vector;
+    result->fetches = fetches;
+    result->threads = threads;
+    result->all_threads = all_threads;
+    result->units = made_1;
+    result->copied = 0;
+    result->waits = can_wait && (all_threads <= 32768);
+    return;
 }
 
 /* The macros of a pass of sums, whose groups go from step to step if one `waits`. */
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits) {
-    dmlops_out_define(planning, "", "WAITING", (int64_t)waits);
-    dmlops_out_define(planning, "", "SUM_ROWS", tile->rows);
-    dmlops_out_define(planning, "", "SUM_COLUMNS", tile->columns);
-    dmlops_plan_SumsUnits units = tile->units;
-    if (units.rows > 0) {
-        dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
-        dmlops_out_define(planning, "", "TILE_ROWS", units.rows);
-        dmlops_out_define(planning, "", "TILE_DEPTH", units.depth);
-        dmlops_out_define(planning, "", "WAVE_ROWS", units.wave_rows);
-        dmlops_out_define(planning, "", "WAVE_COLUMNS", units.wave_columns);
-        dmlops_out_define(planning, "", "AHEAD", units.ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAITING"), (int64_t)waits);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
+    const dmlops_plan_SumsUnits * units = &tile->units;
+    if (units->rows > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), units->rows);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), units->depth);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), units->wave_rows);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), units->wave_columns);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
         return;
     }
-    dmlops_out_define(planning, "", "THREAD_ROWS", tile->threadRows);
-    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile->threadColumns);
-    dmlops_out_define(planning, "", "WEIGHTS_VECTOR", tile->vector);
-    dmlops_out_define(planning, "", "FETCHES", tile->fetches);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->threadRows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->threadColumns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
 }
 
 /* The type of an element in a buffer; of a whole word where that holds several. */
@@ -26039,9 +26133,11 @@ DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int6
 /* The macros of a type. */
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
     int is_signed) {
-    dmlops_out_define_text(planning, macro, "_STORED", dmlops_plan_stored_type(planning, bits, is_float, is_signed));
-    dmlops_out_define(planning, macro, "_BITS", bits);
-    dmlops_out_define_text(planning, macro, "_VALUE", dmlops_plan_value_type(planning, bits, is_float, is_signed));
+    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_STORED"), dmlops_plan_stored_type(planning, bits, is_float,
+        is_signed));
+    dmlops_out_define(planning, macro, DMLOPS_TEXT("_BITS"), bits);
+    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_VALUE"), dmlops_plan_value_type(planning, bits, is_float,
+        is_signed));
 }
 
 /* The macros of a tensor's type; elements taken as bits are unsigned integers. */
@@ -26075,32 +26171,35 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
 }
 
 /* The words of a list of integers. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries) {
+DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
+    result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < entries->count; ++each_2) {
         const int64_t entry = entries->items[each_2];
         dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_plan_counted(planning, entry));
     }
-    dmlops_plan_int_8 made_3 = dmlops_plan_padded(planning, &made_1);
-    return made_3;
+    dmlops_plan_padded(planning, &made_1, result);
+    return;
 }
 
 /* Words, with zeros up to eight. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries) {
+DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
+    result) {
     dmlops_plan_int_8 words;
     words.count = 0;
     dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
     dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
-    return words;
+    *result = words;
+    return;
 }
 
 /* The tensors that are there, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told) {
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
     int64_t found = 0;
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
         if (tensor->is_present) {
             found = found | dmlops_shift(1, place);
         }
@@ -26116,11 +26215,15 @@ DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_
 }
 
 /* The intermediate tensors that lead to outputs, and those written with them, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
-    dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &made_1);
-    return dmlops_plan_leading(planning, &made_2, dmlops_plan_present(planning, told));
+    dmlops_plan_Pass_32 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
+        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, item);
+    }
+    return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
 
 /* The same of some passes, where tensors are there as bits say. */
@@ -26139,17 +26242,25 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
     return wanted;
 }
 
-/* All passes, where attention reads and writes these tensors of the description. */
-DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_passes_with(dmlops_planning* planning, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sources* sources) {
-    dmlops_plan_Pass_32 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        dmlops_plan_Pass made_3 = dmlops_plan_through(planning, one, &shader->attention, sources);
-        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, &made_3);
+/* All passes, where attention reads and writes these tensors of the description: it reads fewer intermediate ones, and
+   others do not write what it writes. */
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    int64_t read = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
+        sources->key, attention->key);
+    read = read | dmlops_plan_bit_of(planning, sources->value, attention->value);
+    int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
+        sources->key_stored, sources->key_stored);
+    written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        dmlops_plan_Pass made_2;
+        dmlops_plan_through(planning, one, attention, sources, read, written, &made_2);
+        dmlops_plan_Pass_32_insert(planning, result, result->count, &made_2);
     }
-    return made_1;
+    return;
 }
 
 /* A bit, where there is a source. */
@@ -26158,57 +26269,52 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t sour
     return (source == -1) ? 0 : dmlops_shift(1, bit);
 }
 
-/* A pass, where attention reads and writes tensors of the description: it reads fewer intermediate ones, and others do
-   not write what it writes. */
-DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources) {
-    if (attention->number == -1) {
-        return *one;
-    }
-    int64_t direct = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
-        sources->key, attention->key);
-    direct = direct | dmlops_plan_bit_of(planning, sources->value, attention->value);
-    int64_t stored = dmlops_plan_bit_of(planning, sources->key_stored, sources->key_stored) |
-        dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
-    int64_t outputs = dmlops_plan_bit_of(planning, sources->output, sources->output) | stored;
+/* A pass, where attention does not read these intermediate tensors, and writes these of the description, as bits. */
+DMLOPS_CALLED void dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources, int64_t read, int64_t written,
+    dmlops_plan_Pass* result) {
+    (void)planning;
     int attends = one->number == attention->number;
-    dmlops_plan_Pass made_1;
-    made_1.number = one->number;
-    made_1.writes_kept = one->writes_kept;
-    made_1.target = one->target;
-    made_1.writes = (attends && (sources->output != -1)) ? 0 : one->writes;
-    made_1.outputs = attends ? outputs : dmlops_subtract(one->outputs, one->outputs & outputs);
-    made_1.reads = attends ? dmlops_subtract(one->reads, one->reads & direct) : one->reads;
-    made_1.is_along = one->is_along;
-    made_1.box_list = one->box_list;
-    made_1.box_tensor = one->box_tensor;
-    return made_1;
+    result->number = one->number;
+    result->writes_kept = one->writes_kept;
+    result->target = one->target;
+    result->writes = (attends && (sources->output != -1)) ? 0 : one->writes;
+    result->outputs = attends ? written : dmlops_subtract(one->outputs, one->outputs & written);
+    result->reads = attends ? dmlops_subtract(one->reads, one->reads & read) : one->reads;
+    result->is_along = one->is_along;
+    result->box_list = one->box_list;
+    result->box_tensor = one->box_tensor;
+    return;
 }
 
 /* What is bound in place of tensors that are absent: the first output that is there. */
-DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told) {
+DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    dmlops_plan_Buffer* result) {
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
         if (tensor->is_output && tensor->is_present) {
-            return tensor->buffer;
+            *result = tensor->buffer;
+            return;
         }
     }
-    return told->tensors.items[dmlops_item(planning, 0, told->tensors.count)].buffer;
+    *result = told->tensors.items[dmlops_item(planning, 0, told->tensors.count)].buffer;
+    return;
 }
 
 /* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
-DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
-    dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
-    dmlops_plan_Space made_2 = dmlops_plan_space_without(planning, told, shader, wanted, &made_1, 0);
-    return made_2;
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
+    dmlops_plan_Sources made_1;
+    dmlops_plan_no_sources(planning, &made_1);
+    dmlops_plan_space_without(planning, told, shader, wanted, &made_1, 0, result);
+    return;
 }
 
 /* The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors that are
    `copied`, as bits. */
-DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t
-    copied) {
+DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+    dmlops_plan_Space* result) {
     dmlops_plan_int_64 firsts;
     firsts.count = 0;
     int64_t words = (shader->sums.count > 0) ? 4 : 0;
@@ -26217,8 +26323,9 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* plann
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
-            dmlops_plan_int_8 made_1 = dmlops_plan_rows_left(planning, shader, sources, place,
-                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]);
+            dmlops_plan_int_8 made_1;
+            dmlops_plan_rows_left(planning, shader, sources, place, &told->kept_sizes.items[dmlops_item(planning,
+                place, told->kept_sizes.count)], &made_1);
             int64_t own = dmlops_plan_element_count(planning, &made_1);
             own = dmlops_multiply(own, wide ? 2 : 1);
             if (((copied >> place) & 1) == 1) {
@@ -26227,15 +26334,14 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* plann
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
-    dmlops_plan_Space made_2;
-    made_2.firsts = firsts;
-    made_2.words = words;
-    return made_2;
+    dmlops_plan_int_64_copy(&result->firsts, &firsts);
+    result->words = words;
+    return;
 }
 
 /* The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
-    shader, const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes) {
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 left;
     left.count = 0;
     dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
@@ -26243,20 +26349,24 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning,
         left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
             sizes->count)], sources->begin);
     }
-    return left;
+    *result = left;
+    return;
 }
 
 /* The sizes of what a pass goes through. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one) {
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
     if (one->box_list != -1) {
-        return told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)].entries;
+        *result = told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)];
+        return;
     }
     if (one->box_tensor != -1) {
-        return told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
+        *result = told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
+        return;
     }
-    return *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning, one->target, told->kept_sizes.count)] :
-        &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].sizes);
+    *result = *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning, one->target, told->kept_sizes.count)]
+        : &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].sizes);
+    return;
 }
 
 /* The least value of a data type, as HLSL. */
@@ -26293,44 +26403,45 @@ DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t
 }
 
 /* The macros and resources of tensors, and the words of their sizes and strides. */
-DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_Buffer* stand_in) {
+DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
     lists.count = 0;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
         dmlops_plan_define_tensor(planning, tensor);
-        dmlops_out_define(planning, tensor->macro, "_PRESENT", (int64_t)tensor->is_present);
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
         if (tensor->is_limited) {
-            dmlops_out_define_text(planning, tensor->macro, "_LOWEST", dmlops_plan_lowest(planning, tensor->bits,
-                tensor->is_float, tensor->is_signed));
-            dmlops_out_define_text(planning, tensor->macro, "_HIGHEST", dmlops_plan_highest(planning, tensor->bits,
-                tensor->is_float, tensor->is_signed));
-            dmlops_out_define(planning, tensor->macro, "_FLOATS", (int64_t)tensor->is_float);
+            dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), dmlops_plan_lowest(planning,
+                tensor->bits, tensor->is_float, tensor->is_signed));
+            dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_plan_highest(planning,
+                tensor->bits, tensor->is_float, tensor->is_signed));
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)tensor->is_float);
         }
-        dmlops_out_define(planning, tensor->macro, "_SIZES_LENGTH", tensor->sizes.count);
-        dmlops_out_define(planning, tensor->macro, "_STRIDES_LENGTH", tensor->strides.count);
-        dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &tensor->sizes);
-        dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
-        dmlops_plan_int_8 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = 0; each_4 < tensor->strides.count; ++each_4) {
-            const int64_t stride = tensor->strides.items[each_4];
-            dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(stride, INT64_C(4294967296)));
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_STRIDES_LENGTH"), tensor->strides.count);
+        if (tensor->is_present) {
+            dmlops_plan_int_8 made_2;
+            dmlops_plan_padded(planning, &tensor->sizes, &made_2);
+            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+            dmlops_plan_int_8 made_3;
+            dmlops_plan_padded(planning, &tensor->strides, &made_3);
+            dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+        } else {
+            dmlops_plan_int_512_fill(planning, &lists, 16, 0);
         }
-        dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &made_3);
-        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
         dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
         }
     }
-    return lists;
+    dmlops_plan_int_512_copy(result, &lists);
+    return;
 }
 
 /* The words of fused activations, and a bit for each kind that is among them. */
-DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
     dmlops_plan_int_32 words;
     words.count = 0;
     int64_t kinds = 0;
@@ -26346,9 +26457,8 @@ DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* pl
         }
         if (!is_known) {
             dmlops_out_refuse(planning, DMLOPS_REASON_ACTIVATION, -1, activation->kind);
-            dmlops_plan_Fused made_2;
-            memset(&made_2, 0, sizeof made_2);
-            return made_2;
+            memset(result, 0, sizeof *result);
+            return;
         }
         dmlops_plan_int_32_insert(planning, &words, words.count, activation->kind);
         dmlops_plan_int_32_insert(planning, &words, words.count, activation->parameter0);
@@ -26358,18 +26468,18 @@ DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* pl
     while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (words.count < 4))) {
         dmlops_plan_int_32_insert(planning, &words, words.count, 0);
     }
-    dmlops_plan_Fused made_3;
-    made_3.words = words;
-    made_3.kinds = kinds;
-    return made_3;
+    dmlops_plan_int_32_copy(&result->words, &words);
+    result->kinds = kinds;
+    return;
 }
 
 /* The macros and resources of tensors, and what the description alone gives. */
-DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const
-    dmlops_plan_Buffer* stand_in) {
+DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const dmlops_plan_Buffer*
+    stand_in, dmlops_plan_Known* result) {
     dmlops_plan_define_type(planning, "REAL", told->is_double ? 64 : 32, 1, 1);
-    dmlops_plan_int_512 lists = dmlops_plan_tell_tensors(planning, told, stand_in);
+    dmlops_plan_int_512 lists;
+    dmlops_plan_tell_tensors(planning, told, stand_in, &lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
@@ -26379,31 +26489,35 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
                 told->kept_sizes.count)].count, told->kept_sizes.items[dmlops_item(planning, place,
                 told->kept_sizes.count)].items);
         }
-        dmlops_out_define(planning, kept->macro, "_SIZES_LENGTH", sizes.count);
-        dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sizes);
+        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
+        dmlops_plan_int_8 made_1;
+        dmlops_plan_eight(planning, &sizes, &made_1);
         dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
     }
     for (int64_t place = 0; place < told->bounds.count; ++place) {
         const int64_t bound = told->bounds.items[place];
-        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)], "_BOUND",
-            bound);
+        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
+            DMLOPS_TEXT("_BOUND"), bound);
     }
     for (int64_t place = 0; place < told->lists.count; ++place) {
-        const dmlops_plan_Listed* listed = &told->lists.items[place];
-        dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
-            listed->entries.count);
-        if (listed->is_float) {
-            dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &listed->entries);
+        const dmlops_plan_int_8* listed = &told->lists.items[place];
+        dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
+            DMLOPS_TEXT("_LENGTH"), listed->count);
+        if (((shader->float_lists >> place) & 1) == 1) {
+            dmlops_plan_int_8 made_2;
+            dmlops_plan_padded(planning, listed, &made_2);
             dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
         } else {
-            dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &listed->entries);
+            dmlops_plan_int_8 made_3;
+            dmlops_plan_eight(planning, listed, &made_3);
             dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
         }
     }
-    dmlops_plan_Fused fused = dmlops_plan_tell_activations(planning, told, shader);
+    dmlops_plan_Fused fused;
+    dmlops_plan_tell_activations(planning, told, shader, &fused);
     if (shader->is_fused) {
-        dmlops_out_define(planning, "", "ACTIVATION_COUNT", dmlops_divide(fused.words.count, 4));
-        dmlops_out_define(planning, "", "ACTIVATION_KINDS", fused.kinds);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_divide(fused.words.count, 4));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
@@ -26411,16 +26525,15 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
         const int64_t first = space->firsts.items[each_4];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
     }
-    for (int64_t each_5 = 0; each_5 < told->numbers.count; ++each_5) {
-        const dmlops_plan_Number* number = &told->numbers.items[each_5];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, number->is_float ? number->value :
-            dmlops_plan_counted(planning, number->value));
+    for (int64_t place = 0; place < told->numbers.count; ++place) {
+        const int64_t number = told->numbers.items[place];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, (((shader->float_numbers >> place) & 1) == 1) ?
+            number : dmlops_plan_counted(planning, number));
     }
-    dmlops_plan_Known made_6;
-    made_6.lists = lists;
-    made_6.activations = fused.words;
-    made_6.scalars = scalars;
-    return made_6;
+    dmlops_plan_int_512_copy(&result->lists, &lists);
+    dmlops_plan_int_32_copy(&result->activations, &fused.words);
+    dmlops_plan_int_64_copy(&result->scalars, &scalars);
+    return;
 }
 
 /* The pass of sums that writes what a pass does, by its place among them, or NONE. */
@@ -26431,8 +26544,9 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
         int applies = (told->sums.items[dmlops_item(planning, place, told->sums.count)] == 1) && ((sums->writes |
             wanted) == wanted);
         if (applies && ((sums->writes & one->writes) != 0)) {
-            dmlops_plan_int_8 sizes = dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning,
-                one->target, told->kept_sizes.count)], one->is_along);
+            dmlops_plan_int_8 sizes;
+            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
+                told->kept_sizes.count)], one->is_along, &sizes);
             if (dmlops_plan_is_worth_sharing(planning, sums, &told->tensors, &told->kept_sizes, &sizes)) {
                 return place;
             }
@@ -26442,11 +26556,11 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
 }
 
 /* The passes that lead to outputs, those of sums in place of what they replace, one or several. */
-DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted) {
+DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted, dmlops_plan_Pass_32* result) {
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    int64_t there = dmlops_plan_present(planning, told);
+    int64_t there = dmlops_plan_present(planning, &told->tensors);
     int64_t written = 0;
     for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
         const dmlops_plan_Pass* one = &every->items[each_1];
@@ -26456,15 +26570,16 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
                 dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
             } else {
                 if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
-                    dmlops_plan_SumsPass sums = shader->sums.items[dmlops_item(planning, place, shader->sums.count)];
-                    written = written | sums.writes;
+                    const dmlops_plan_SumsPass * sums = &shader->sums.items[dmlops_item(planning, place,
+                        shader->sums.count)];
+                    written = written | sums->writes;
                     dmlops_plan_Pass made_2;
-                    made_2.number = sums.number;
+                    made_2.number = sums->number;
                     made_2.writes_kept = 1;
                     made_2.target = one->target;
-                    made_2.writes = sums.writes;
+                    made_2.writes = sums->writes;
                     made_2.outputs = 0;
-                    made_2.reads = sums.reads;
+                    made_2.reads = sums->reads;
                     made_2.is_along = one->is_along;
                     made_2.box_list = -1;
                     made_2.box_tensor = -1;
@@ -26473,23 +26588,25 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
             }
         }
     }
-    return passes;
+    dmlops_plan_Pass_32_copy(result, &passes);
+    return;
 }
 
 /* What groups work out in a pass of sums; nothing in any other. */
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one) {
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
     for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
         const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
         if (sums->number == one->number) {
-            dmlops_plan_int_8 made_2 = dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning,
-                one->target, told->kept_sizes.count)], one->is_along);
-            dmlops_plan_SumsTile made_3 = dmlops_plan_sums_tile(planning, sums, &told->tensors, &made_2);
-            return made_3;
+            dmlops_plan_int_8 made_2;
+            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
+                told->kept_sizes.count)], one->is_along, &made_2);
+            dmlops_plan_sums_tile(planning, sums, &told->tensors, &made_2, result);
+            return;
         }
     }
-    dmlops_plan_SumsTile made_4 = dmlops_plan_no_sums(planning);
-    return made_4;
+    dmlops_plan_no_sums(planning, result);
+    return;
 }
 
 /* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none. */
@@ -26515,7 +26632,8 @@ DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const d
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
-            dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+            dmlops_plan_int_8 shape;
+            dmlops_plan_box_of(planning, told, one, &shape);
             if (parts->applies) {
                 halves = (parts->vector == 8) ? one->reads : 0;
             } else {
@@ -26537,11 +26655,11 @@ DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const d
 /* Whether passes that lead to outputs read the keys or the values of attention, besides that itself. */
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted) {
-    dmlops_plan_AttentionPass attention = shader->attention;
-    int64_t both = dmlops_shift(1, attention.key) | dmlops_shift(1, attention.value);
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    int64_t both = dmlops_shift(1, attention->key) | dmlops_shift(1, attention->value);
     for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
         const dmlops_plan_Pass* one = &every->items[each_1];
-        if ((one->number != attention.number) && ((one->reads & both) != 0) && dmlops_plan_is_needed(planning, one,
+        if ((one->number != attention->number) && ((one->reads & both) != 0) && dmlops_plan_is_needed(planning, one,
             there, wanted)) {
             return 1;
         }
@@ -26550,67 +26668,83 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 }
 
 /* The passes that lead to outputs: attention without copies, sums by groups, where these suit. */
-DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
-    dmlops_plan_AttentionPass attention = shader->attention;
-    dmlops_plan_Sources sources = made_1;
-    int64_t there = dmlops_plan_present(planning, told);
-    int64_t led = dmlops_plan_needed(planning, told, shader);
-    dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &sources);
-    dmlops_plan_Parts made_3 = dmlops_plan_no_parts(planning);
-    dmlops_plan_Pass_32 every = made_2;
+DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
+    dmlops_plan_Sources made_1;
+    dmlops_plan_no_sources(planning, &made_1);
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    dmlops_plan_Sources sources;
+    sources = made_1;
+    int64_t there = dmlops_plan_present(planning, &told->tensors);
+    int64_t led = dmlops_plan_needed(planning, &told->tensors, shader);
+    dmlops_plan_Pass_32 every;
+    every.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
+        dmlops_plan_Pass_32_insert(planning, &every, every.count, item);
+    }
+    dmlops_plan_Parts made_3;
+    dmlops_plan_no_parts(planning, &made_3);
     int64_t wanted = led;
-    dmlops_plan_Parts parts = made_3;
-    dmlops_plan_AttentionViews views = told->attention;
-    dmlops_plan_Tensor_16 tensors = told->tensors;
-    dmlops_plan_int_8_16 kept_sizes = told->kept_sizes;
-    int attends = (attention.number != -1) && (((led >> attention.target) & 1) == 1);
+    dmlops_plan_Parts parts;
+    parts = made_3;
+    dmlops_plan_AttentionViews views;
+    views = told->attention;
+    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
+    const dmlops_plan_int_8_16 * kept_sizes = &told->kept_sizes;
+    int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
-        dmlops_plan_AttentionViews made_4 = dmlops_plan_settled(planning, &attention, &views, &tensors, &kept_sizes);
+        dmlops_plan_AttentionViews made_4;
+        dmlops_plan_settled(planning, attention, &views, tensors, kept_sizes, &made_4);
         views = made_4;
-        dmlops_plan_Parts made_5 = dmlops_plan_parts_of(planning, &attention, &views, &tensors, &kept_sizes);
+        dmlops_plan_Parts made_5;
+        dmlops_plan_parts_of(planning, attention, &views, tensors, kept_sizes, &made_5);
         parts = made_5;
     }
     int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
     if (attends) {
         int64_t vector = (halves != 0) ? 8 : 4;
-        dmlops_plan_Sources plain = dmlops_plan_sources_of(planning, &attention, &views, &tensors, &kept_sizes, vector);
+        dmlops_plan_Sources plain;
+        dmlops_plan_sources_of(planning, attention, &views, tensors, kept_sizes, vector, &plain);
         int stores = parts.applies;
-        dmlops_plan_Sources made_6 = dmlops_plan_sources_split(planning, &attention, &views, &tensors, &kept_sizes,
-            &plain, vector, 1, stores);
+        dmlops_plan_Sources made_6;
+        dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 1, stores, &made_6);
         sources = made_6;
-        dmlops_plan_Pass_32 made_7 = dmlops_plan_passes_with(planning, shader, &sources);
-        every = made_7;
+        dmlops_plan_Pass_32 made_7;
+        dmlops_plan_passes_with(planning, shader, &sources, &made_7);
+        dmlops_plan_Pass_32_copy(&every, &made_7);
         wanted = dmlops_plan_leading(planning, &every, there);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_8 = dmlops_plan_sources_split(planning, &attention, &views, &tensors, &kept_sizes,
-                &plain, vector, 0, stores);
+            dmlops_plan_Sources made_8;
+            dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 0, stores,
+                &made_8);
             sources = made_8;
-            dmlops_plan_Pass_32 made_9 = dmlops_plan_passes_with(planning, shader, &sources);
-            every = made_9;
+            dmlops_plan_Pass_32 made_9;
+            dmlops_plan_passes_with(planning, shader, &sources, &made_9);
+            dmlops_plan_Pass_32_copy(&every, &made_9);
             wanted = dmlops_plan_leading(planning, &every, there);
         }
     }
-    dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
+    dmlops_plan_Pass_32 passes;
+    dmlops_plan_with_sums(planning, told, shader, &every, wanted, &passes);
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
     for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
         const dmlops_plan_Pass* one = &passes.items[each_10];
-        dmlops_plan_SumsTile made_11 = dmlops_plan_shared_tile(planning, told, shader, one);
+        dmlops_plan_SumsTile made_11;
+        dmlops_plan_shared_tile(planning, told, shader, one, &made_11);
         dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_11);
     }
-    dmlops_plan_Way made_12;
-    made_12.passes = passes;
-    made_12.tiles = tiles;
-    made_12.wanted = wanted;
-    made_12.led = led;
-    made_12.halves = halves;
-    made_12.attends = attends;
-    made_12.parts = parts;
-    made_12.views = views;
-    made_12.sources = sources;
-    return made_12;
+    dmlops_plan_Pass_32_copy(&result->passes, &passes);
+    dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
+    result->wanted = wanted;
+    result->led = led;
+    result->halves = halves;
+    result->attends = attends;
+    result->parts = parts;
+    result->views = views;
+    result->sources = sources;
+    return;
 }
 
 /* The dispatches; none where every output is absent. */
@@ -26623,7 +26757,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Way way = dmlops_plan_way_to(planning, told, shader);
+    dmlops_plan_Way way;
+    dmlops_plan_way_to(planning, told, shader, &way);
     if (way.passes.count == 0) {
         return;
     }
@@ -26632,7 +26767,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         const dmlops_plan_SumsTile* tile = &way.tiles.items[each_2];
         copied = copied | tile->copied;
     }
-    dmlops_plan_Space space = dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources, copied);
+    dmlops_plan_Space space;
+    dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources, copied, &space);
     int64_t words = space.words;
     if (way.attends) {
         words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
@@ -26642,16 +26778,19 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_plan_Buffer made_3 = dmlops_plan_stand_in_of(planning, told);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_3);
+    dmlops_plan_Buffer made_3;
+    dmlops_plan_stand_in_of(planning, told, &made_3);
+    dmlops_plan_Known known;
+    dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_3, &known);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
         int64_t each = (way.halves == 0) ? 1 : 2;
-        dmlops_plan_int_64 firsts = space.firsts;
-        dmlops_plan_int_64 made_4 = dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources,
-            &told->tensors, &told->kept_sizes, &firsts, each, space.words);
+        const dmlops_plan_int_64 * firsts = &space.firsts;
+        dmlops_plan_int_64 made_4;
+        dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources, &told->tensors,
+            &told->kept_sizes, firsts, each, space.words, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
@@ -26660,17 +26799,18 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             const dmlops_plan_Pass* one = &way.passes.items[each_5];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_plan_Buffer made_6;
+        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
         dmlops_out_write(planning, &made_6);
     }
     if (shader->attention.number != -1) {
-        dmlops_out_define(planning, "", "HALVES", (int64_t)(way.halves != 0));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVES"), (int64_t)(way.halves != 0));
     }
     dmlops_out_share(planning);
     dmlops_plan_Known made_7;
-    made_7.lists = lists;
-    made_7.activations = known.activations;
-    made_7.scalars = known.scalars;
+    dmlops_plan_int_512_copy(&made_7.lists, &lists);
+    dmlops_plan_int_32_copy(&made_7.activations, &known.activations);
+    dmlops_plan_int_64_copy(&made_7.scalars, &known.scalars);
     dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
 }
 
@@ -26708,11 +26848,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         }
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
-                dmlops_plan_Pass one = way->passes.items[dmlops_item(planning, item, way->passes.count)];
-                int waits = (dmlops_plan_read_in(planning, shader, &one, step) & pending) != 0;
+                const dmlops_plan_Pass * one = &way->passes.items[dmlops_item(planning, item, way->passes.count)];
+                int waits = (dmlops_plan_read_in(planning, shader, one, step) & pending) != 0;
                 pending = waits ? 0 : pending;
-                pending = pending | one.writes;
-                dmlops_plan_dispatch_defined(planning, told, shader, way, known, &one,
+                pending = pending | one->writes;
+                dmlops_plan_dispatch_defined(planning, told, shader, way, known, one,
                     &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, goes_on);
             }
         }
@@ -26725,9 +26865,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
-    dmlops_plan_int_8 made_1 = dmlops_plan_box_of(planning, told, one);
-    dmlops_plan_int_8 shape = dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target :
-        -1, &made_1);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_box_of(planning, told, one, &made_1);
+    dmlops_plan_int_8 shape;
+    dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
     int64_t whole = dmlops_plan_element_count(planning, &shape);
     if (whole >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
@@ -26740,13 +26881,13 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     }
     if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
         shader->attention.value) & 1) == 1))) {
-        dmlops_out_define(planning, "", "LATER", 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
     }
     int64_t threads = count;
     int64_t in_group = 64;
     if ((one->writes & way->halves) != 0) {
-        dmlops_out_define(planning, "", "HALVING", 1);
-        dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVING"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
         count = dmlops_divide(count, 8);
         threads = count;
     } else {
@@ -26757,7 +26898,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         }
     }
     if (shader->sums.count > 0) {
-        dmlops_out_define(planning, "", "SCRATCH_VECTOR", (tile->units.rows > 0) ? 4 : 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
     }
     dmlops_plan_AttentionGroups made_2;
     made_2.threads = threads;
@@ -26769,23 +26910,25 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits) {
-    dmlops_plan_AttentionPass attention = shader->attention;
-    dmlops_plan_Tensor_16 tensors = told->tensors;
-    dmlops_plan_Sources sources = way->sources;
-    dmlops_plan_Parts parts = way->parts;
-    dmlops_plan_int_8 sizes = dmlops_plan_box_of(planning, told, one);
-    if (!parts.applies) {
-        dmlops_plan_AttentionGroups groups = dmlops_plan_define_attention(planning, &attention, &tensors,
-            &told->kept_sizes, &sizes, way->halves != 0, &sources);
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
+    const dmlops_plan_Sources * sources = &way->sources;
+    const dmlops_plan_Parts * parts = &way->parts;
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_box_of(planning, told, one, &sizes);
+    if (!parts->applies) {
+        dmlops_plan_AttentionGroups groups;
+        dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, way->halves != 0,
+            sources, &groups);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &groups, waits);
         return;
     }
-    dmlops_plan_AttentionGroups finding = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes, &sources,
-        &parts, 0);
+    dmlops_plan_AttentionGroups finding;
+    dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 0, &finding);
     dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &finding, waits);
-    if (parts.number > 1) {
-        dmlops_plan_AttentionGroups joining = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes,
-            &sources, &parts, 1);
+    if (parts->number > 1) {
+        dmlops_plan_AttentionGroups joining;
+        dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 1, &joining);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
     }
 }
@@ -26794,10 +26937,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_AttentionGroups* threads, int waits) {
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads->threads, threads->in_group, 1);
-    dmlops_out_define(planning, "", "NUM_THREADS", threads->in_group);
-    dmlops_out_define(planning, "", "PASS", one->number);
-    dmlops_out_define(planning, "", "RANK", shape->count);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), shape->count);
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < shape->count; ++each_2) {
@@ -26806,19 +26950,20 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
         made_3.count = 0;
         dmlops_plan_Loop made_4;
         made_4.size = size;
-        made_4.strides = made_3;
+        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
         dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
     }
-    dmlops_plan_Dimension_10 made_5 = dmlops_plan_dimensions(planning, &made_1);
+    dmlops_plan_Dimension_10 made_5;
+    dmlops_plan_dimensions(planning, &made_1, &made_5);
     dmlops_plan_DefinitionParams params;
-    params.sizes = made_5;
-    params.lists = known->lists;
-    params.activations = known->activations;
-    params.elements = told->elements;
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_5);
+    dmlops_plan_int_512_copy(&params.lists, &known->lists);
+    dmlops_plan_int_32_copy(&params.activations, &known->activations);
+    dmlops_plan_int_64_copy(&params.elements, &told->elements);
     params.count = count;
     params.first = first;
     params.groupColumns = groups.columns;
-    params.scalars = known->scalars;
+    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
     dmlops_put_DefinitionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, waits);
 }
@@ -26899,7 +27044,8 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
 }
 
 /* The same window, its places in the order in which they lie on the right factor. */
-DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
+DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
+    result) {
     dmlops_plan_int_8 left_first;
     left_first.count = 0;
     dmlops_plan_int_8 left_taps;
@@ -26931,535 +27077,24 @@ DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, 
         dmlops_plan_int_8_insert(planning, &left_taps, left_taps.count,
             dmlops_add(left_first.items[dmlops_item(planning, d, left_first.count)], dmlops_multiply(way, left_tap)));
     }
-    dmlops_plan_Window made_1;
-    made_1.sizes = window->sizes;
-    made_1.groups = window->groups;
-    made_1.axes = window->axes;
-    made_1.left_first = left_first;
-    made_1.left_taps = left_taps;
-    made_1.right_first = first;
-    made_1.right_steps = steps;
-    made_1.right_taps = taps;
-    made_1.right_divisors = window->right_divisors;
-    return made_1;
-}
-
-/* The window: the definition's own, or that of a contraction. */
-DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Factors factors = told->factors;
-    if (factors.window.sizes.count == 0) {
-        return told->sliding;
-    }
-    dmlops_plan_Window window = dmlops_plan_upright(planning, &factors.window);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < tensor.sizes.count; ++d) {
-        const int64_t size = tensor.sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
-        }
-    }
-    dmlops_plan_Frame frame;
-    frame.first = window.right_first;
-    frame.steps = window.right_steps;
-    frame.taps = window.right_taps;
-    frame.limits = limits;
-    dmlops_plan_Sliding made_1;
-    made_1.places = factors.right;
-    made_1.sizes = window.sizes;
-    made_1.axes = window.axes;
-    made_1.window = frame;
-    made_1.counted = told->sliding.counted;
-    return made_1;
-}
-
-/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end) {
-    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
-    if (d < 0) {
-        dmlops_plan_Line made_1;
-        made_1.places = 1;
-        made_1.first = 0;
-        made_1.step = 1;
-        made_1.tap = 1;
-        made_1.limit = 1;
-        made_1.elements = 1;
-        made_1.divisor = 1;
-        return made_1;
-    }
-    dmlops_plan_Frame frame = sliding->window;
-    dmlops_plan_int_8 divisors = told->factors.window.right_divisors;
-    int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
-    dmlops_plan_Line made_2;
-    made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
-    made_2.first = first;
-    made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
-    made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
-    made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
-    made_2.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-        sliding->axes.count)], output->sizes.count)];
-    made_2.divisor = (divisors.count > 0) ? divisors.items[dmlops_item(planning, d, divisors.count)] : 1;
-    return made_2;
-}
-
-/* Whether the shader has such a way for the description. */
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
-    for (int64_t d = 0; d < sliding.axes.count; ++d) {
-        const int64_t axis = sliding.axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
-    }
-    dmlops_plan_Frame counted = sliding.counted;
-    for (int64_t each_1 = 0; each_1 < counted.first.count; ++each_1) {
-        const int64_t first = counted.first.items[each_1];
-        const int64_t tap = counted.taps.items[dmlops_item(planning, each_1, counted.taps.count)];
-        is_straight = is_straight && (tap > first);
-    }
-    return is_straight;
-}
-
-/* Whether threads work out blocks. */
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
-    dmlops_plan_Line down = made_1;
-    dmlops_plan_Line across = made_2;
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across,
-        dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down, &across)));
-    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
-}
-
-/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
-    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
-        dmlops_multiply(down->places, across->places)), channels);
-}
-
-/* What the first place of the window for element 0 leaves over. */
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_modulo(line->first, line->divisor);
-}
-
-/* How far elements are apart that leave the same remainder. */
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
-}
-
-/* How far the windows of so many neighbours reach together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
-    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
-        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
-        line->divisor), 1);
-}
-
-/* Whether a thread can hold what a block of that size needs. */
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
-    int is_small = (dmlops_multiply(rows, columns) <= 64) && (dmlops_min(down->step, across->step) > 0);
-    is_small = is_small && (dmlops_multiply(down->places, across->places) <= 81);
-    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
-    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
-        columns)) <= 40);
-}
-
-/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
-DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares) {
-    int64_t least_rows = dmlops_plan_alike(planning, down);
-    int64_t least_columns = dmlops_plan_alike(planning, across);
-    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
-    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
-        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
-    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
-        least_columns);
-    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
-        least_columns);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
-        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)))) {
-        rows = dmlops_divide(rows, 2);
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
-        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
-        columns = dmlops_divide(columns, 2);
-    }
-    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)) {
-        dmlops_plan_Block made_1;
-        made_1.rows = 0;
-        made_1.columns = 1;
-        made_1.vector = 1;
-        made_1.stored = 1;
-        made_1.lead = 0;
-        return made_1;
-    }
-    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
-        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
-    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
-    dmlops_plan_Block made_2;
-    made_2.rows = rows;
-    made_2.columns = columns;
-    made_2.vector = vector;
-    made_2.stored = stored;
-    made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
-        across->divisor), vector);
-    return made_2;
-}
-
-/* How many threads may share the layers of a block: those of a sum. */
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
-    layers) {
-    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
-}
-
-/* How many threads share a block: more where there are few blocks. */
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
-    int64_t shares = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
-        131072))) {
-        shares = dmlops_multiply(2, shares);
-    }
-    return shares;
-}
-
-/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
-    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
-        >= 16)) ? 4 : 1;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return vector;
-}
-
-/* How many threads share a window, so that they read neighbours: more where there are few windows. */
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
-        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
-        lanes = dmlops_multiply(2, lanes);
-    }
-    return lanes;
-}
-
-/* How weights are read, in the order of the shader's constants; nothing where there are none. */
-DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    if (shader->sliding.weights == -1) {
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        dmlops_plan_Weights made_3;
-        made_3.steps = made_1;
-        made_3.words = made_2;
-        return made_3;
-    }
-    dmlops_plan_Window window = dmlops_plan_upright(planning, &told->factors.window);
-    dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        told->tensors.count)];
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    int64_t first = 0;
-    for (int64_t d = 0; d < window.left_first.count; ++d) {
-        const int64_t place = window.left_first.items[d];
-        int64_t stride = weights.strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights.strides.count,
-            window.sizes.count), d), weights.strides.count)];
-        first = dmlops_add(first, dmlops_multiply(place, stride));
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
-            window.left_taps.count)], place), stride), INT64_C(4294967296)));
-    }
-    int64_t groups = dmlops_max(window.groups, 1);
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
-    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
-        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output.sizes.count)],
-        groups);
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
-    dmlops_plan_int_64_insert(planning, &words, words.count, tensor.strides.items[dmlops_item(planning, 1,
-        tensor.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, counts_rows,
-        weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning,
-        dmlops_subtract(1, counts_rows), weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count,
-        dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
-        weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
-    dmlops_plan_int_16 constants;
-    constants.count = 0;
-    dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
-    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
-    dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &window.right_divisors);
-    dmlops_plan_int_16_extend(planning, &constants, made_5.count, made_5.items);
-    dmlops_plan_Weights made_6;
-    made_6.steps = constants;
-    made_6.words = words;
-    return made_6;
-}
-
-/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
-   along. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        int64_t step = 0;
-        for (int64_t number = 0; number < sliding->places.count; ++number) {
-            const int64_t place = sliding->places.items[number];
-            if ((place == d) && (size > 1)) {
-                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
-            }
-        }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
-    }
-    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
-    return made_1;
-}
-
-/* The constants of a frame: first coordinates, steps, taps, limits. */
-DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
-        const int64_t step = frame->steps.items[each_1];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
-    }
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
-        const int64_t tap = frame->taps.items[each_2];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
-    }
-    dmlops_plan_int_32 words;
-    words.count = 0;
-    dmlops_plan_int_8_4 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
-    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
-        const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_4 = dmlops_plan_eight(planning, entries);
-        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
-    }
-    return words;
-}
-
-/* The constants of a window on a tensor: sizes, frame, strides. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
-    sliding, const dmlops_plan_Tensor* tensor) {
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sliding->sizes);
-    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
-    dmlops_plan_int_32 made_2 = dmlops_plan_frame_words(planning, &sliding->window);
-    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-        }
-    }
-    dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &strides);
-    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
-    return words;
-}
-
-/* The macros of a shader that works in blocks. */
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    dmlops_out_define(planning, "", "BLOCK_ROWS", block->rows);
-    dmlops_out_define(planning, "", "BLOCK_COLUMNS", block->columns);
-    dmlops_out_define(planning, "", "WINDOW_HEIGHT", down->places);
-    dmlops_out_define(planning, "", "WINDOW_WIDTH", across->places);
-    dmlops_out_define(planning, "", "STEP_Y", down->step);
-    dmlops_out_define(planning, "", "STEP_X", across->step);
-    dmlops_out_define(planning, "", "TAP_Y", down->tap);
-    dmlops_out_define(planning, "", "TAP_X", across->tap);
-    dmlops_out_define(planning, "", "DIVISOR_Y", down->divisor);
-    dmlops_out_define(planning, "", "DIVISOR_X", across->divisor);
-    dmlops_out_define(planning, "", "REST_Y", dmlops_plan_rest(planning, down));
-    dmlops_out_define(planning, "", "REST_X", dmlops_plan_rest(planning, across));
-    dmlops_out_define(planning, "", "LEAD", block->lead);
-}
-
-/* One dispatch; the passes of the definition where windows do not fit. */
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
-    dmlops_plan_Line down = made_1;
-    dmlops_plan_Line across = made_2;
-    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
-    int64_t most = dmlops_plan_most_shares(planning, told, layers);
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across, most);
-    int is_all = 1;
-    for (int64_t other = 0; other < told->tensors.count; ++other) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[other];
-        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
-    }
-    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[each_3];
-        if (one->is_present) {
-            dmlops_plan_check_span(planning, one);
-        }
-    }
-    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
-    if (shader->contracted.number != -1) {
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_5);
-    }
-    dmlops_out_share(planning);
-    dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
-    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
-    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
-    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
-    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
-    int is_block = block.rows > 0;
-    int64_t in_group = is_block ? 128 : 256;
-    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
-    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
-    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
-        lanes);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "PASS", shader->sliding.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "OUTPUT_RANK", output.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
-    if (shader->sliding.weights != -1) {
-        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
-            dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
-        dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
-    }
-    dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
-    dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
-    if (is_block) {
-        dmlops_plan_define_block(planning, &block, &down, &across);
-        if (shader->sliding.weights != -1) {
-            dmlops_out_define(planning, "", "SHARES", shares);
-        }
-    } else {
-        dmlops_out_define(planning, "", "LANES", lanes);
-    }
-    dmlops_plan_int_32 counted;
-    counted.count = 0;
-    if (sliding.counted.first.count > 0) {
-        dmlops_plan_int_32 made_6 = dmlops_plan_frame_words(planning, &sliding.counted);
-        counted = made_6;
-    }
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
-        const int64_t size = output.sizes.items[each_8];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_Loop made_10;
-        made_10.size = size;
-        made_10.strides = made_9;
-        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
-    }
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
-    dmlops_plan_int_8 made_12 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
-    dmlops_plan_int_64 made_13 = dmlops_plan_window_constants(planning, &sliding, &tensor);
-    dmlops_plan_Loop_16 made_14;
-    made_14.count = 0;
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = blocks_down;
-    made_16.strides = made_15;
-    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_16);
-    dmlops_plan_int_16 made_17;
-    made_17.count = 0;
-    dmlops_plan_Loop made_18;
-    made_18.size = blocks_across;
-    made_18.strides = made_17;
-    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_18);
-    dmlops_plan_Dimension_10 made_19 = dmlops_plan_dimensions(planning, &made_14);
-    dmlops_plan_SlidingParams params;
-    params.sizes = made_11;
-    params.planeSteps = made_12;
-    params.window = made_13;
-    params.counted = counted;
-    params.weightsSteps = weights.steps;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.count = whole;
-    params.layers = layers;
-    params.planes = planes;
-    params.blocks = made_19;
-    params.groupColumns = groups.columns;
-    params.weights = weights.words;
-    params.scalars = known.scalars;
-    dmlops_put_SlidingParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-}
-
-/* Whether a factor is read at the coordinate of that dimension. */
-DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis) {
-    (void)planning;
-    return dmlops_plan_int_8_has(places, axis);
+    *result = *window;
+    result->left_first = left_first;
+    result->left_taps = left_taps;
+    result->right_first = first;
+    result->right_steps = steps;
+    result->right_taps = taps;
+    return;
 }
 
 /* The longest dimension that only one factor has; NONE where there is none. */
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others) {
+    (void)planning;
     int64_t found = -1;
     int64_t longest = 0;
     for (int64_t axis = 0; axis < sizes->count; ++axis) {
         const int64_t size = sizes->items[axis];
-        if (dmlops_plan_is_read(planning, places, axis) && !dmlops_plan_is_read(planning, others, axis) && (size >
-            longest)) {
+        if (dmlops_plan_int_8_has(places, axis) && !dmlops_plan_int_8_has(others, axis) && (size > longest)) {
             found = axis;
             longest = size;
         }
@@ -27482,8 +27117,8 @@ DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlop
 }
 
 /* How a factor is read, of which `axis` counts rows or columns. */
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth) {
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
     dmlops_plan_int_8 steps;
     steps.count = 0;
     for (int64_t d = 0; d < sizes->count; ++d) {
@@ -27494,21 +27129,18 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     int64_t step = dmlops_plan_step_of(planning, tensor, places, sizes->count);
     int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
         steps.items[dmlops_item(planning, axis, steps.count)]));
-    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_padded(planning, &steps, &made_1);
     dmlops_plan_Side side;
     side.steps = made_1;
     side.depth = step;
     side.matrix = 0;
     side.is_along = is_along;
     side.vector = 1;
-    dmlops_plan_Side made_2;
-    made_2.steps = side.steps;
-    made_2.depth = step;
-    made_2.matrix = 0;
-    made_2.is_along = is_along;
-    made_2.vector = dmlops_plan_side_vector(planning, &side, axis, sizes->items[dmlops_item(planning, axis,
+    *result = side;
+    result->vector = dmlops_plan_side_vector(planning, &side, axis, sizes->items[dmlops_item(planning, axis,
         sizes->count)], depth, 4);
-    return made_2;
+    return;
 }
 
 /* How many neighbours of a factor are vectors wherever sums or lines begin, up to `most`; `axis` counts that many rows
@@ -27560,13 +27192,13 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
 }
 
 /* The sizes of the output, or of its largest phase, 1 along some dimensions. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones, const dmlops_plan_Window* window) {
+DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
+    dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
         const int64_t size = output->sizes.items[axis];
-        int64_t own = dmlops_plan_is_read(planning, ones, axis) ? 1 : size;
+        int64_t own = dmlops_plan_int_8_has(ones, axis) ? 1 : size;
         for (int64_t d = 0; d < window->right_divisors.count; ++d) {
             const int64_t divisor = window->right_divisors.items[d];
             own = (axis == window->axes.items[dmlops_item(planning, d, window->axes.count)]) ?
@@ -27574,17 +27206,17 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
         }
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, own);
     }
-    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &sizes);
-    return made_1;
+    dmlops_plan_padded(planning, &sizes, result);
+    return;
 }
 
 /* Whether tiles take the types, and there is enough to do for them. */
 DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t products) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    int is_whole = (told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)].bits >= 16) &&
-        (told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)].bits >= 16);
-    is_whole = is_whole && (told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].bits >=
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_whole = (told->tensors.items[dmlops_item(planning, contracted->left, told->tensors.count)].bits >= 16) &&
+        (told->tensors.items[dmlops_item(planning, contracted->right, told->tensors.count)].bits >= 16);
+    is_whole = is_whole && (told->tensors.items[dmlops_item(planning, contracted->output, told->tensors.count)].bits >=
         16);
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
         is_whole = dmlops_plan_sum_of(planning, told) <= 33025;
@@ -27604,55 +27236,56 @@ DMLOPS_CALLED int64_t dmlops_plan_sum_of(dmlops_planning* planning, const dmlops
 }
 
 /* The output as matrices. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
     if (told->factors.window.sizes.count > 0) {
-        dmlops_plan_Matrices made_1 = dmlops_plan_windowed(planning, told, shader);
-        return made_1;
+        dmlops_plan_windowed(planning, told, shader, result);
+        return;
     }
-    dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int64_t row_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.left, &factors.right);
-    int64_t column_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.right, &factors.left);
+    const dmlops_plan_Factors * factors = &told->factors;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    int64_t row_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->left, &factors->right);
+    int64_t column_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->right, &factors->left);
     int is_there = (row_axis != -1) && (column_axis != -1);
-    is_there = is_there && !dmlops_plan_is_read(planning, &factors.left_less, column_axis);
-    is_there = is_there && !dmlops_plan_is_read(planning, &factors.right_less, row_axis);
-    int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
-    int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
-    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
-    int is_shallow = dmlops_plan_is_small(planning, rows, columns, factors.depth, count);
+    is_there = is_there && !dmlops_plan_int_8_has(&factors->left_less, column_axis);
+    is_there = is_there && !dmlops_plan_int_8_has(&factors->right_less, row_axis);
+    int64_t rows = is_there ? output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)] : 1;
+    int64_t columns = is_there ? output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)] : 1;
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, column_axis);
     dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, column_axis);
-    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2, &factors.window);
-    dmlops_plan_Side made_4 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
-        factors.depth);
-    dmlops_plan_Side made_5 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
-        factors.depth);
-    dmlops_plan_Matrices made_6;
-    made_6.is_worth = is_there && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, rows, columns), factors.depth));
-    made_6.sizes = made_3;
-    made_6.row_axis = row_axis;
-    made_6.column_axis = column_axis;
-    made_6.rows = rows;
-    made_6.columns = columns;
-    made_6.run = (output.strides.items[dmlops_item(planning, column_axis, output.strides.count)] == 1) ? columns : 1;
-    made_6.depth = factors.depth;
-    made_6.tile_depth = is_shallow ? 32 : 16;
-    made_6.count = count;
-    made_6.left = made_4;
-    made_6.right = made_5;
-    return made_6;
+    dmlops_plan_boxed(planning, output, &made_1, &factors->window, &made_2);
+    dmlops_plan_Side made_3;
+    dmlops_plan_side_of(planning, left, &factors->left, &output->sizes, row_axis, factors->depth, &made_3);
+    dmlops_plan_Side made_4;
+    dmlops_plan_side_of(planning, right, &factors->right, &output->sizes, column_axis, factors->depth, &made_4);
+    result->is_worth = is_there && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), factors->depth));
+    result->sizes = made_2;
+    result->row_axis = row_axis;
+    result->column_axis = column_axis;
+    result->rows = rows;
+    result->columns = columns;
+    result->run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
+    result->depth = factors->depth;
+    result->count = count;
+    result->left = made_3;
+    result->right = made_4;
+    return;
 }
 
 /* The step of the left factor from one place of the window to the next. */
-DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor) {
+DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result) {
     int is_even = 1;
     int is_ordered = 1;
     int64_t step = 0;
@@ -27671,216 +27304,108 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
             following = dmlops_multiply(own, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
         }
     }
-    dmlops_plan_TapStep made_1;
-    made_1.is_even = is_even;
-    made_1.step = step;
-    return made_1;
+    result->is_even = is_even;
+    result->step = step;
+    return;
 }
 
 /* Whether tiles can read the left factor where it is. */
 DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor) {
-    dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, window, tensor);
+    dmlops_plan_TapStep step;
+    dmlops_plan_tap_step(planning, window, tensor, &step);
     return step.is_even && !dmlops_plan_is_divided(planning, window);
 }
 
 /* The output as matrices, with a window: one for each phase of each group. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, &factors, &output);
-    int64_t row_axis = factors.left.items[dmlops_item(planning, counts_rows, factors.left.count)];
-    int64_t groups = dmlops_max(window.groups, 1);
+DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
+    const dmlops_plan_Factors * factors = &told->factors;
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, factors, output);
+    int64_t row_axis = factors->left.items[dmlops_item(planning, counts_rows, factors->left.count)];
+    int64_t groups = dmlops_max(window->groups, 1);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
-    dmlops_plan_int_8 sizes = dmlops_plan_boxed(planning, &output, &made_1, &window);
-    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)], groups);
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_boxed(planning, output, &made_1, window, &sizes);
+    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = 1;
     for (int64_t each_2 = 0; each_2 < sizes.count; ++each_2) {
         const int64_t size = sizes.items[each_2];
         columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
     }
     int64_t depth = dmlops_plan_sum_of(planning, told);
-    int is_straight = dmlops_plan_has_phases(planning, &window, &output);
+    int is_straight = dmlops_plan_has_phases(planning, window, output);
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
-        is_straight = is_straight && !dmlops_plan_is_divided(planning, &window) && (factors.right_less.count == 0);
+        is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
     }
-    for (int64_t each_3 = 0; each_3 < factors.left_less.count; ++each_3) {
-        const int64_t axis = factors.left_less.items[each_3];
+    for (int64_t each_3 = 0; each_3 < factors->left_less.count; ++each_3) {
+        const int64_t axis = factors->left_less.items[each_3];
         is_straight = is_straight && (axis == row_axis);
     }
-    for (int64_t d = 0; d < window.axes.count; ++d) {
-        const int64_t axis = window.axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(window.axes.items[dmlops_item(planning, 0,
-            window.axes.count)], d));
+    for (int64_t d = 0; d < window->axes.count; ++d) {
+        const int64_t axis = window->axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(window->axes.items[dmlops_item(planning, 0,
+            window->axes.count)], d));
     }
-    int64_t row_step = left.strides.items[dmlops_item(planning, counts_rows, left.strides.count)];
-    int64_t depth_step = left.strides.items[dmlops_item(planning, dmlops_subtract(1, counts_rows), left.strides.count)];
-    int64_t matrix_step = dmlops_multiply(dmlops_divide(left.sizes.items[dmlops_item(planning, 0, left.sizes.count)],
-        groups), left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
+    int64_t row_step = left->strides.items[dmlops_item(planning, counts_rows, left->strides.count)];
+    int64_t depth_step = left->strides.items[dmlops_item(planning, dmlops_subtract(1, counts_rows),
+        left->strides.count)];
+    int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
+        groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
     dmlops_plan_int_64 others;
     others.count = 0;
     dmlops_plan_int_64_insert(planning, &others, others.count, row_step);
-    dmlops_plan_TapStep made_4 = dmlops_plan_tap_step(planning, &window, &left);
+    dmlops_plan_TapStep made_4;
+    dmlops_plan_tap_step(planning, window, left, &made_4);
     dmlops_plan_int_64_insert(planning, &others, others.count, made_4.step);
-    dmlops_plan_int_64_insert(planning, &others, others.count, dmlops_plan_first_of(planning, &window, &left));
+    dmlops_plan_int_64_insert(planning, &others, others.count, dmlops_plan_first_of(planning, window, left));
     dmlops_plan_int_64_insert(planning, &others, others.count, matrix_step);
-    int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors.depth);
+    int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
     for (int64_t each_5 = 0; each_5 < others.count; ++each_5) {
         const int64_t other = others.items[each_5];
         vector = dmlops_gcd(vector, other);
     }
-    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, &window));
-    dmlops_plan_int_8 made_6 = dmlops_plan_axis_steps(planning, &output, row_axis, row_step);
+    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_6);
     dmlops_plan_Side made_7;
     made_7.steps = made_6;
     made_7.depth = depth_step;
     made_7.matrix = matrix_step;
     made_7.is_along = 1;
     made_7.vector = vector;
-    dmlops_plan_int_8 made_8 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
-        factors.right.count)], right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
+    dmlops_plan_int_8 made_8;
+    dmlops_plan_axis_steps(planning, output, factors->right.items[dmlops_item(planning, 0, factors->right.count)],
+        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_8);
     dmlops_plan_Side made_9;
     made_9.steps = made_8;
-    made_9.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
+    made_9.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
     made_9.matrix = 0;
     made_9.is_along = 0;
-    made_9.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
-    dmlops_plan_Matrices made_10;
-    made_10.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+    made_9.vector = dmlops_plan_neighbours(planning, window, right, output);
+    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
-    made_10.sizes = sizes;
-    made_10.row_axis = row_axis;
-    made_10.column_axis = -1;
-    made_10.rows = rows;
-    made_10.columns = columns;
-    made_10.run = dmlops_plan_is_divided(planning, &window) ? 1 : dmlops_plan_side_by_side(planning, &output, row_axis);
-    made_10.depth = depth;
-    made_10.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
-    made_10.count = count;
-    made_10.left = made_7;
-    made_10.right = made_9;
-    return made_10;
-}
-
-/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
-DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
-    if (found->column_axis != -1) {
-        return 0;
-    }
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int is_scattered = (dmlops_plan_element_count(planning, &window.sizes) > 1) || (found->left.depth != 1);
-    return !dmlops_plan_is_direct(planning, &window, &left) || (is_scattered && (products >= 67108864));
-}
-
-/* Words from one product to the next of a left factor in order: its rows, side by side. */
-DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
-}
-
-/* The same with another left factor. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* left) {
-    (void)planning;
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = found->sizes;
-    made_1.row_axis = found->row_axis;
-    made_1.column_axis = found->column_axis;
-    made_1.rows = found->rows;
-    made_1.columns = found->columns;
-    made_1.run = found->run;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = *left;
-    made_1.right = found->right;
-    return made_1;
-}
-
-/* Whether both factors are put in order first where no window is: where one of them has no whole vectors, and each
-   element is read often. */
-DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
-        found->depth), found->count);
-    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
-            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
-        is_own = is_own && ((size <= 1) || !is_shared);
-    }
-    return is_own && has_gaps && (products >= 134217728);
-}
-
-/* The same with both factors in order, of which `at_once` elements take 16 bytes. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t at_once) {
-    dmlops_plan_Side left = dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once);
-    dmlops_plan_Side right = dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns,
-        at_once);
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = found->sizes;
-    made_1.row_axis = found->row_axis;
-    made_1.column_axis = found->column_axis;
-    made_1.rows = found->rows;
-    made_1.columns = found->columns;
-    made_1.run = found->run;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = left;
-    made_1.right = right;
-    return made_1;
-}
-
-/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
-   one after the other. */
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, at_once),
-        at_once);
-    int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        int64_t stride = matrix;
-        for (int64_t later = 0; later < found->sizes.count; ++later) {
-            const int64_t size = found->sizes.items[later];
-            stride = ((later > d) && (size > 1)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        if (d == axis) {
-            stride = side->is_along ? pitch : 1;
-        }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
-    }
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = side->is_along ? 1 : pitch;
-    made_1.matrix = matrix;
-    made_1.is_along = side->is_along;
-    made_1.vector = at_once;
-    return made_1;
-}
-
-/* The words of both factors in order. */
-DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    at_once) {
-    return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
-        made->right.matrix), made->count), 4), at_once);
+    result->sizes = sizes;
+    result->row_axis = row_axis;
+    result->column_axis = -1;
+    result->rows = rows;
+    result->columns = columns;
+    result->run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
+    result->depth = depth;
+    result->count = count;
+    result->left = made_7;
+    result->right = made_9;
+    return;
 }
 
 /* Whether places of the window are outside of the tensor. */
@@ -27937,15 +27462,15 @@ DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dm
 }
 
 /* Steps along the dimensions of the output, of which a factor has one. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    int64_t axis, int64_t stride) {
+DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
+    int64_t stride, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
         dmlops_plan_int_8_insert(planning, &made_1, made_1.count, (d == axis) ? stride : 0);
     }
-    dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &made_1);
-    return made_2;
+    dmlops_plan_padded(planning, &made_1, result);
+    return;
 }
 
 /* Where the left factor is read at the first place of the window. */
@@ -27960,175 +27485,11 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* The constants of a window on the right factor, where that is; none where there is no window. */
-DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < right.strides.count; ++d) {
-        const int64_t stride = right.strides.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-        }
-    }
-    dmlops_plan_int_96 words;
-    words.count = 0;
-    if (window.sizes.count > 0) {
-        dmlops_plan_int_96 made_1 = dmlops_plan_strided_words(planning, told, shader, &strides);
-        dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
-    }
-    return words;
-}
-
-/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
-   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
-DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
-    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    dmlops_plan_int_8 periods;
-    periods.count = 0;
-    dmlops_plan_int_8 left_steps;
-    left_steps.count = 0;
-    for (int64_t d = 0; d < window.right_first.count; ++d) {
-        const int64_t first = window.right_first.items[d];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_subtract(window.right_steps.items[dmlops_item(planning, d, window.right_steps.count)], first));
-        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, &window, d));
-        dmlops_plan_int_8_insert(planning, &taps, taps.count,
-            dmlops_divide(dmlops_multiply(dmlops_subtract(window.right_taps.items[dmlops_item(planning, d,
-            window.right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
-            window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]));
-        dmlops_plan_int_8_insert(planning, &left_steps, left_steps.count,
-            dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d, window.left_taps.count)],
-            window.left_first.items[dmlops_item(planning, d, window.left_first.count)]),
-            left.strides.items[dmlops_item(planning, dmlops_add(behind, d), left.strides.count)]));
-    }
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < right.sizes.count; ++d) {
-        const int64_t size = right.sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
-        }
-    }
-    dmlops_plan_int_96 words;
-    words.count = 0;
-    dmlops_plan_int_8_16 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.sizes);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.right_first);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, strides);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.right_divisors);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
-    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
-        const dmlops_plan_int_8* entries = &lists.items[each_1];
-        dmlops_plan_int_8 made_2 = dmlops_plan_eight(planning, entries);
-        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
-    }
-    return words;
-}
-
-/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
-    count) {
-    int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, rows, 32),
-        dmlops_plan_ceil_div(planning, columns, 32)), count);
-    return (rows > 32) && (depth <= 256) && (tiles < 128);
-}
-
-/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles. */
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased) {
-    if (found->rows <= 32) {
-        dmlops_plan_Tile made_1;
-        made_1.rows = 16;
-        made_1.columns = 128;
-        made_1.threadRows = 4;
-        made_1.threadColumns = 4;
-        return made_1;
-    }
-    if (found->column_axis == -1) {
-        int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
-            dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
-        int is_tail = (tiles > 396) && (tiles < 528);
-        int is_few = (tiles <= (is_phased ? 300 : 32)) || is_tail;
-        dmlops_plan_Tile made_2;
-        made_2.rows = is_few ? 32 : 64;
-        made_2.columns = 128;
-        made_2.threadRows = is_few ? 4 : 8;
-        made_2.threadColumns = 8;
-        return made_2;
-    }
-    if (dmlops_plan_is_small(planning, found->rows, found->columns, found->depth, found->count)) {
-        dmlops_plan_Tile made_3;
-        made_3.rows = 32;
-        made_3.columns = 32;
-        made_3.threadRows = 4;
-        made_3.threadColumns = 4;
-        return made_3;
-    }
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
-        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
-        dmlops_plan_Tile made_4;
-        made_4.rows = 128;
-        made_4.columns = 128;
-        made_4.threadRows = 8;
-        made_4.threadColumns = 8;
-        return made_4;
-    }
-    dmlops_plan_Tile made_5;
-    made_5.rows = 64;
-    made_5.columns = 64;
-    made_5.threadRows = 8;
-    made_5.threadColumns = 4;
-    return made_5;
-}
-
-/* How groups share the work. Sums are worked out in parts where there are few tiles. */
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased) {
-    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found, is_phased);
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t wanted = 1;
-    if (found->column_axis == -1) {
-        wanted = dmlops_divide(528, groups);
-    } else {
-        if ((dmlops_multiply(2, groups) < 512) && (tile.columns > 32)) {
-            wanted = dmlops_plan_ceil_div(planning, 512, groups);
-        }
-    }
-    int64_t least = (found->column_axis == -1) ? 128 : 256;
-    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
-    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), found->tile_depth), 1), found->tile_depth);
-    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    dmlops_plan_Split made_1;
-    made_1.down = down;
-    made_1.across = across;
-    made_1.parts = parts;
-    made_1.products = products;
-    dmlops_plan_Share made_2;
-    made_2.tile = tile;
-    made_2.split = made_1;
-    return made_2;
+/* How many tiles of that size there are. */
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
+        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
 }
 
 /* Neighbours along a row that a thread stores at once. */
@@ -28144,207 +27505,128 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
     return (vector == 4) ? 4 : 1;
 }
 
-/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts.
-   The passes of the definition where those are as good. */
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    int is_windowed = told->factors.applies && (window.sizes.count > 0);
-    int is_few = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && (found->rows < 4);
-    if (is_few && (!dmlops_plan_is_divided(planning, &window) || dmlops_plan_in_blocks(planning, told, shader))) {
-        dmlops_plan_sliding(planning, told, shader);
-        return;
-    }
-    if (dmlops_plan_is_of_bytes(planning, told, shader) || !found->is_worth) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    dmlops_plan_Share share = dmlops_plan_share_of(planning, found, dmlops_plan_is_divided(planning, &window));
-    dmlops_plan_Split split = share.split;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+/* The constants of a window on the right factor, where that is; none where there is no window. */
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
-    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
-        split.parts), 4), 4) : 0;
-    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int is_copied = (found->column_axis != -1) && (left.bits == 32) && (right.bits == 32);
-    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
-        found->right.vector) <= 2);
-    dmlops_plan_Matrices factors = *found;
-    if (is_copied) {
-        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 4);
-        factors = made_1;
-    }
-    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
-    if (is_ordered) {
-        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
-            dmlops_plan_row_pitch(planning, found)), found->count);
-    }
-    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < right->strides.count; ++d) {
+        const int64_t stride = right->strides.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
         }
     }
-    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
-    dmlops_plan_define_matrices(planning, told, shader, found);
-    dmlops_plan_define_shares(planning, found, &share);
-    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
-        ordered_words)), 16), 0);
-    dmlops_out_write(planning, &made_4);
-    dmlops_out_share(planning);
-    int64_t number = shader->contracted.number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
-        shader->contracted.left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    if (is_ordered || is_copied) {
-        int64_t items = dmlops_divide(ordered_words, 4);
-        dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
-            dmlops_add(number, 3), items);
+    dmlops_plan_int_96 words;
+    words.count = 0;
+    if (window->sizes.count > 0) {
+        dmlops_plan_int_96 made_1;
+        dmlops_plan_strided_words(planning, told, shader, &strides, &made_1);
+        dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
     }
-    if (is_ordered) {
-        int64_t pitch = dmlops_plan_row_pitch(planning, found);
-        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
-        dmlops_plan_Side made_5;
-        made_5.steps = steps;
-        made_5.depth = pitch;
-        made_5.matrix = dmlops_plan_times(planning, found->depth, pitch);
-        made_5.is_along = 0;
-        made_5.vector = 4;
-        dmlops_plan_Matrices made_6 = dmlops_plan_with_left(planning, found, &made_5);
-        factors = made_6;
-        first = part_words;
-    }
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
-    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known, number, threads);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known,
-            dmlops_add(number, 1), whole);
-    }
+    dmlops_plan_int_96_copy(result, &words);
+    return;
 }
 
-/* The macros that say how the output counts as matrices. */
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
+   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
+DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
         told->tensors.count)];
-    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
-    if (found->column_axis != -1) {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
-        return;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    dmlops_plan_int_8 periods;
+    periods.count = 0;
+    dmlops_plan_int_8 left_steps;
+    left_steps.count = 0;
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t first = window->right_first.items[d];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
+        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, window, d));
+        dmlops_plan_int_8_insert(planning, &taps, taps.count,
+            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        dmlops_plan_int_8_insert(planning, &left_steps, left_steps.count,
+            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
+            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
     }
-    dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-    dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found->tile_depth) ==
-        0));
-    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
-    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-    dmlops_out_define(planning, "", "TAPS_AT_ONCE", 1);
-}
-
-/* The macros of tiles. */
-DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Share* share) {
-    dmlops_plan_Tile tile = share->tile;
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_DEPTH", found->tile_depth);
-    dmlops_out_define(planning, "", "TILES_WALKED", 8);
-    dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
-    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share->split.parts > 1));
-}
-
-/* Threads in a group that works out a tile. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
-    (void)planning;
-    return dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->threadRows,
-        tile->threadColumns));
-}
-
-/* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
-DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
-    threads) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Split split = share->split;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int is_tiled_pass = number == contracted.number;
-    int is_windowed = found->column_axis == -1;
-    int is_first = number == dmlops_add(contracted.number, 3);
-    int is_ordered = found->left.matrix > 0;
-    if (is_windowed) {
-        is_ordered = !found->left.is_along;
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+        }
     }
-    int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
-    int stores_all = is_tiled_pass && (split.parts == 1);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", is_first ? 1 : found->right.vector);
-    if (is_tiled_pass || (is_first && !is_windowed)) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_first));
+    dmlops_plan_int_96 words;
+    words.count = 0;
+    dmlops_plan_int_8_16 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->sizes);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_first);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, strides);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_divisors);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
+    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
+        const dmlops_plan_int_8* entries = &lists.items[each_1];
+        dmlops_plan_int_8 made_2;
+        dmlops_plan_eight(planning, entries, &made_2);
+        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
     }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
-        : 1);
-    if (number == dmlops_add(contracted.number, 1)) {
-        dmlops_out_define(planning, "", "PART_VECTOR", 1);
-    }
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
-        window, known, &groups);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
+    dmlops_plan_int_96_copy(result, &words);
+    return;
 }
 
 /* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups) {
-    dmlops_plan_Factors factors = told->factors;
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Factors * factors = &told->factors;
     dmlops_plan_int_64 tap;
     tap.count = 0;
-    if (factors.window.sizes.count > 0) {
-        dmlops_plan_TapStep made_1 = dmlops_plan_tap_step(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)]);
+    if (factors->window.sizes.count > 0) {
+        dmlops_plan_TapStep made_1;
+        dmlops_plan_tap_step(planning, &factors->window, &told->tensors.items[dmlops_item(planning,
+            shader->contracted.left, told->tensors.count)], &made_1);
         int64_t step = made_1.step;
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
-        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, factors.depth);
+        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, factors->depth);
         dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_plan_element_count(planning,
-            &factors.window.sizes));
+            &factors->window.sizes));
         dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(first, INT64_C(4294967296)));
         dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(step, INT64_C(4294967296)));
-        tap = made_2;
+        dmlops_plan_int_64_copy(&tap, &made_2);
         dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
-    dmlops_plan_ContractionParams made_3 = dmlops_plan_tapped_params(planning, told, shader, found, split, window,
-        known, groups, &tap);
-    return made_3;
+    dmlops_plan_tapped_params(planning, told, shader, found, common, groups, &tap, result);
+    return;
 }
 
 /* The same; `tap` are the constants of a place of the window. */
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, const
-    dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap) {
+DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Split * split = &common->split;
+    const dmlops_plan_Known * known = &common->known;
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
@@ -28357,30 +27639,395 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_pla
         const int64_t step = found->right.steps.items[each_4];
         dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_ContractionParams made_5;
-    made_5.sizes = found->sizes;
-    made_5.leftSteps = made_1;
-    made_5.rightSteps = made_3;
-    made_5.window = *window;
-    made_5.lists = known->lists;
-    made_5.activations = known->activations;
-    made_5.rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+    result->sizes = found->sizes;
+    result->leftSteps = made_1;
+    result->rightSteps = made_3;
+    dmlops_plan_int_96_copy(&result->window, &common->window);
+    dmlops_plan_int_512_copy(&result->lists, &known->lists);
+    dmlops_plan_int_32_copy(&result->activations, &known->activations);
+    result->rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)].sizes.count;
-    made_5.matrices = found->count;
-    made_5.matrixRows = found->rows;
-    made_5.matrixColumns = found->columns;
-    made_5.matrixDepth = found->depth;
-    made_5.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    made_5.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    made_5.partDepth = split->products;
-    made_5.parts = split->parts;
-    made_5.tilesDown = split->down;
-    made_5.tilesAcross = split->across;
-    made_5.groupColumns = groups->columns;
-    made_5.elements = told->elements;
-    made_5.scalars = known->scalars;
-    made_5.tap = *tap;
-    return made_5;
+    result->matrices = found->count;
+    result->matrixRows = found->rows;
+    result->matrixColumns = found->columns;
+    result->matrixDepth = found->depth;
+    result->leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    result->partDepth = split->products;
+    result->parts = split->parts;
+    result->tilesDown = split->down;
+    result->tilesAcross = split->across;
+    result->groupColumns = groups->columns;
+    dmlops_plan_int_64_copy(&result->elements, &told->elements);
+    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
+    dmlops_plan_int_64_copy(&result->tap, tap);
+    return;
+}
+
+/* Refuses tensors that shaders cannot address, and tells all of them and what else the description gives alone. The
+   output stands in for tensors that are absent. */
+DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result) {
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Space made_2;
+    dmlops_plan_space_of(planning, told, shader, 0, &made_2);
+    dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output->buffer, result);
+    return;
+}
+
+/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, shader->contracted.left,
+        told->tensors.count)];
+    if (found->column_axis != -1) {
+        return 0;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int is_scattered = (dmlops_plan_element_count(planning, &window->sizes) > 1) || (found->left.depth != 1);
+    return !dmlops_plan_is_direct(planning, window, left) || (is_scattered && (products >= 67108864));
+}
+
+/* Words from one product to the next of a left factor in order: its rows, side by side. */
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
+}
+
+/* Whether both factors are put in order first where no window is: where one of them has no whole vectors, and each
+   element is read often. */
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
+        found->depth), found->count);
+    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
+            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
+        is_own = is_own && ((size <= 1) || !is_shared);
+    }
+    return is_own && has_gaps && (products >= 134217728);
+}
+
+/* The same with both factors in order, of which `at_once` elements take 16 bytes. */
+DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t at_once,
+    dmlops_plan_Matrices* result) {
+    dmlops_plan_Side made_1;
+    dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once, &made_1);
+    dmlops_plan_Side made_2;
+    dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns, at_once, &made_2);
+    *result = *found;
+    result->left = made_1;
+    result->right = made_2;
+    return;
+}
+
+/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
+   one after the other. */
+DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once, dmlops_plan_Side* result) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, at_once),
+        at_once);
+    int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        int64_t stride = matrix;
+        for (int64_t later = 0; later < found->sizes.count; ++later) {
+            const int64_t size = found->sizes.items[later];
+            stride = ((later > d) && (size > 1)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        if (d == axis) {
+            stride = side->is_along ? pitch : 1;
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
+    }
+    result->steps = steps;
+    result->depth = side->is_along ? 1 : pitch;
+    result->matrix = matrix;
+    result->is_along = side->is_along;
+    result->vector = at_once;
+    return;
+}
+
+/* The words of both factors in order. */
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once) {
+    return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
+        made->right.matrix), made->count), 4), at_once);
+}
+
+/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles.
+   `channels` are those of a place of the window. */
+DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
+    int64_t channels, dmlops_plan_Tile* result) {
+    if (found->column_axis == -1) {
+        int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
+        dmlops_plan_gathered_tile_for(planning, found, is_phased, depth, result);
+        return;
+    }
+    if (found->rows <= 32) {
+        result->rows = 16;
+        result->columns = 128;
+        result->depth = 16;
+        result->thread_rows = 4;
+        result->thread_columns = 4;
+        return;
+    }
+    if (dmlops_plan_is_small(planning, found)) {
+        result->rows = 32;
+        result->columns = 32;
+        result->depth = 32;
+        result->thread_rows = 4;
+        result->thread_columns = 4;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) >= 256) {
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 16;
+        result->thread_rows = 8;
+        result->thread_columns = 8;
+        return;
+    }
+    result->rows = 64;
+    result->columns = 64;
+    result->depth = 16;
+    result->thread_rows = 8;
+    result->thread_columns = 4;
+    return;
+}
+
+/* The tile that suits matrices under a window: wide ones, since much is done for what is gathered. */
+DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased, int64_t depth, dmlops_plan_Tile* result) {
+    if (found->rows <= 32) {
+        result->rows = 16;
+        result->columns = 128;
+        result->depth = depth;
+        result->thread_rows = 4;
+        result->thread_columns = 4;
+        return;
+    }
+    int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
+    int is_tail = (tiles > 396) && (tiles < 528);
+    if ((tiles <= (is_phased ? 300 : 32)) || is_tail) {
+        result->rows = 32;
+        result->columns = 128;
+        result->depth = depth;
+        result->thread_rows = 4;
+        result->thread_columns = 8;
+        return;
+    }
+    result->rows = 64;
+    result->columns = 128;
+    result->depth = depth;
+    result->thread_rows = 8;
+    result->thread_columns = 8;
+    return;
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, dmlops_plan_Split* result) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int64_t wanted = 1;
+    if (found->column_axis == -1) {
+        wanted = dmlops_divide(528, groups);
+    } else {
+        if ((dmlops_multiply(2, groups) < 512) && (tile->columns > 32)) {
+            wanted = dmlops_plan_ceil_div(planning, 512, groups);
+        }
+    }
+    int64_t least = (found->column_axis == -1) ? 128 : 256;
+    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), tile->depth), 1), tile->depth);
+    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    result->down = down;
+    result->across = across;
+    result->parts = parts;
+    result->products = products;
+    return;
+}
+
+/* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    dmlops_plan_Tile tile;
+    dmlops_plan_tile_for(planning, found, dmlops_plan_is_divided(planning, window), told->factors.depth, &tile);
+    dmlops_plan_Split split;
+    dmlops_plan_tile_split(planning, found, &tile, &split);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
+        split.parts), 4), 4) : 0;
+    int is_windowed = found->column_axis == -1;
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
+    int is_copied = !is_windowed && (left->bits == 32) && (right->bits == 32);
+    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
+        found->right.vector) <= 2);
+    dmlops_plan_Matrices factors;
+    factors = *found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_copied(planning, found, 4, &made_1);
+        factors = made_1;
+    }
+    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
+    if (is_ordered) {
+        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
+            dmlops_plan_row_pitch(planning, found)), found->count);
+    }
+    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_define_matrices(planning, told, shader, found, tile.depth, 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)found->right.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile.thread_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile.thread_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_2;
+    made_2 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words, ordered_words)), 16), 0);
+    dmlops_out_write(planning, &made_2);
+    dmlops_out_share(planning);
+    int64_t number = contracted->number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, left) : 0;
+    dmlops_plan_int_96 made_3;
+    dmlops_plan_window_words(planning, told, shader, &made_3);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    dmlops_plan_int_96_copy(&common.window, &made_3);
+    common.known = known;
+    if (is_ordered || is_copied) {
+        dmlops_plan_dispatch_items(planning, told, shader, found, first, &common, dmlops_add(number, 3),
+            dmlops_divide(ordered_words, 4));
+    }
+    if (is_ordered) {
+        int64_t pitch = dmlops_plan_row_pitch(planning, found);
+        dmlops_plan_int_8 steps;
+        dmlops_plan_axis_steps(planning, output, found->row_axis, 1, &steps);
+        dmlops_plan_Side made_4;
+        made_4.steps = steps;
+        made_4.depth = pitch;
+        made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
+        made_4.is_along = 0;
+        made_4.vector = 4;
+        dmlops_plan_Matrices made_5;
+        made_5 = *found;
+        made_5.left = made_4;
+        factors = made_5;
+        first = part_words;
+    }
+    dmlops_plan_dispatch_tiles(planning, told, shader, &factors, first, &common, &tile, is_ordered || is_copied);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_items(planning, told, shader, &factors, first, &common, dmlops_add(number, 1), whole);
+    }
+}
+
+/* The macros that say how the output counts as matrices, and what tiles have of a window. */
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
+    if (found->column_axis != -1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
+        return;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
+        window->axes.count)]);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(told->factors.depth, tile_depth)
+        == 0));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window,
+        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], output));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), taps_at_once);
+}
+
+/* The pass in which a group has a tile, or a part of its sums; it waits for factors that are put in order. */
+DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered) {
+    const dmlops_plan_Split * split = &common->split;
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t in_group = dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->thread_rows,
+        tile->thread_columns));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
+        split->across), found->count), split->parts), in_group), in_group, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->contracted.number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), found->left.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), found->right.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split->parts == 1) ?
+        dmlops_plan_stored_at_once(planning, found, output) : 1);
+    dmlops_plan_ContractionParams made_1;
+    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &made_1);
+    dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, is_ordered);
+}
+
+/* Pass `number`, in which each thread puts four elements of a factor in order, or adds up the parts of a sum; that one
+   waits for these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
+    int is_last = number == dmlops_add(shader->contracted.number, 1);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, 256, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), is_last ? found->right.vector : 1);
+    if (!is_last && (found->column_axis != -1)) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
+    if (is_last) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PART_VECTOR"), 1);
+    }
+    dmlops_plan_ContractionParams made_1;
+    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &made_1);
+    dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
@@ -28389,103 +28036,101 @@ DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_pl
 }
 
 /* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
-    axis, int64_t lines, int64_t depth) {
-    dmlops_plan_Halves made_1;
-    made_1.is_along = side->is_along;
-    made_1.vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
-    return made_1;
+DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
+    lines, int64_t depth, dmlops_plan_Halves* result) {
+    result->is_along = side->is_along;
+    result->vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
+    return;
 }
 
 /* How the right factor of a convolution is read: eight pixels beside each other where elements meet one place of the
    window, which is always inside, else element by element. */
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
     int is_plain = 1;
-    for (int64_t d = 0; d < window.right_divisors.count; ++d) {
-        const int64_t divisor = window.right_divisors.items[d];
-        int64_t size = output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, d,
-            window.axes.count)], output.sizes.count)];
-        int is_next = (size == 1) || (dmlops_subtract(window.right_steps.items[dmlops_item(planning, d,
-            window.right_steps.count)], window.right_first.items[dmlops_item(planning, d, window.right_first.count)])
-            == 1);
-        is_plain = is_plain && dmlops_plan_is_pointwise(planning, &window, d) && is_next;
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        int64_t size = output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
+            window->axes.count)], output->sizes.count)];
+        int is_next = (size == 1) || (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
+            window->right_first.count)]) == 1);
+        is_plain = is_plain && dmlops_plan_is_pointwise(planning, window, d) && is_next;
         is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
-            right.sizes.items[dmlops_item(planning, dmlops_add(behind, d), right.sizes.count)]);
+            right->sizes.items[dmlops_item(planning, dmlops_add(behind, d), right->sizes.count)]);
     }
     int64_t run = 1;
-    for (int64_t place = 0; place < window.sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window.sizes.count, 1), place);
-        if (is_plain && (right.strides.items[dmlops_item(planning, dmlops_add(behind, d), right.strides.count)] ==
+    for (int64_t place = 0; place < window->sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
+        if (is_plain && (right->strides.items[dmlops_item(planning, dmlops_add(behind, d), right->strides.count)] ==
             run)) {
-            run = dmlops_multiply(run, dmlops_divide(output.sizes.items[dmlops_item(planning,
-                window.axes.items[dmlops_item(planning, d, window.axes.count)], output.sizes.count)],
-                window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]));
+            run = dmlops_multiply(run, dmlops_divide(output->sizes.items[dmlops_item(planning,
+                window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)],
+                window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
         }
     }
     int64_t whole = 1;
-    for (int64_t d = 0; d < window.right_divisors.count; ++d) {
-        const int64_t divisor = window.right_divisors.items[d];
-        whole = dmlops_multiply(whole, dmlops_divide(output.sizes.items[dmlops_item(planning,
-            window.axes.items[dmlops_item(planning, d, window.axes.count)], output.sizes.count)], divisor));
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        whole = dmlops_multiply(whole, dmlops_divide(output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], divisor));
     }
-    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right.strides.items[dmlops_item(planning, 1, right.strides.count)]);
-    if (output.sizes.items[dmlops_item(planning, 0, output.sizes.count)] > 1) {
-        vector = dmlops_gcd(vector, right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
+    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right->strides.items[dmlops_item(planning, 1,
+        right->strides.count)]);
+    if (output->sizes.items[dmlops_item(planning, 0, output->sizes.count)] > 1) {
+        vector = dmlops_gcd(vector, right->strides.items[dmlops_item(planning, 0, right->strides.count)]);
     }
     if (is_plain && (run == whole) && (vector == 8)) {
-        dmlops_plan_Halves made_1;
-        made_1.is_along = 0;
-        made_1.vector = 8;
-        return made_1;
+        result->is_along = 0;
+        result->vector = 8;
+        return;
     }
-    dmlops_plan_Halves made_2;
-    made_2.is_along = 1;
-    made_2.vector = 1;
-    return made_2;
+    result->is_along = 1;
+    result->vector = 1;
+    return;
 }
 
 /* How the right factor is read. */
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
     if (found->column_axis == -1) {
-        dmlops_plan_Halves made_1 = dmlops_plan_pixels_of(planning, told, shader);
-        return made_1;
+        dmlops_plan_pixels_of(planning, told, shader, result);
+        return;
     }
-    dmlops_plan_Halves made_2 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
-        found->depth);
-    return made_2;
+    dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns, found->depth, result);
+    return;
 }
 
 /* The places of a window that tiles have at once. Then rows of the output count as many columns as keep windows from
    the next row of the tensor: zeros before that are also those behind this one. */
-DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, &window)) {
-        dmlops_plan_Row made_1;
-        made_1.taps = 1;
-        made_1.reach = 0;
-        made_1.pitch = 0;
-        return made_1;
+    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
+        result->taps = 1;
+        result->reach = 0;
+        result->pitch = 0;
+        return;
     }
-    int64_t last = dmlops_subtract(window.sizes.count, 1);
-    int64_t taps = window.sizes.items[dmlops_item(planning, last, window.sizes.count)];
-    int64_t first = window.right_first.items[dmlops_item(planning, last, window.right_first.count)];
-    int64_t tap = dmlops_subtract(window.right_taps.items[dmlops_item(planning, last, window.right_taps.count)], first);
-    int64_t step = dmlops_subtract(window.right_steps.items[dmlops_item(planning, last, window.right_steps.count)],
+    int64_t last = dmlops_subtract(window->sizes.count, 1);
+    int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
+    int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
+    int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)],
         first);
-    int64_t width = found->sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, last,
-        window.axes.count)], found->sizes.count)];
-    int64_t size = right.sizes.items[dmlops_item(planning, dmlops_subtract(right.sizes.count, 1), right.sizes.count)];
+    int64_t step = dmlops_subtract(window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)],
+        first);
+    int64_t width = found->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, last,
+        window->axes.count)], found->sizes.count)];
+    int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
+        right->sizes.count)];
     int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
     int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
     int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
@@ -28495,24 +28140,23 @@ DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, cons
         width));
     suits = suits && (dmlops_plan_tiles_of(planning, found, 64, 128) >= 64);
     if (!suits) {
-        dmlops_plan_Row made_2;
-        made_2.taps = 1;
-        made_2.reach = 0;
-        made_2.pitch = 0;
-        return made_2;
+        result->taps = 1;
+        result->reach = 0;
+        result->pitch = 0;
+        return;
     }
-    dmlops_plan_Row made_3;
-    made_3.taps = taps;
-    made_3.reach = reach;
-    made_3.pitch = pitch;
-    return made_3;
+    result->taps = taps;
+    result->reach = reach;
+    result->pitch = pitch;
+    return;
 }
 
 /* The same, with more columns for a row of the output where tiles have several places at once. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Window* window, const dmlops_plan_Row* row) {
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
     if (row->taps == 1) {
-        return *found;
+        *result = *found;
+        return;
     }
     int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
         window->axes.count)];
@@ -28523,27 +28167,18 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning
         const int64_t size = found->sizes.items[d];
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
     }
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = sizes;
-    made_1.row_axis = found->row_axis;
-    made_1.column_axis = found->column_axis;
-    made_1.rows = found->rows;
-    made_1.columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
+    *result = *found;
+    result->sizes = sizes;
+    result->columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
         found->sizes.count)]), pitch);
-    made_1.run = 1;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = found->left;
-    made_1.right = found->right;
-    return made_1;
+    result->run = 1;
+    return;
 }
 
 /* The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such that few
    groups have many products between barriers, and many groups read little for each. */
-DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, int64_t channels, const dmlops_plan_Row* row) {
+DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result) {
     if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
         dmlops_plan_UnitTile deep;
         deep.rows = 64;
@@ -28553,16 +28188,16 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* pla
         deep.wave_columns = 32;
         deep.ahead = 1;
         if (dmlops_plan_has_room(planning, &deep, row)) {
-            return deep;
+            *result = deep;
+            return;
         }
-        dmlops_plan_UnitTile made_1;
-        made_1.rows = 64;
-        made_1.columns = 128;
-        made_1.depth = 16;
-        made_1.wave_rows = 32;
-        made_1.wave_columns = 32;
-        made_1.ahead = 1;
-        return made_1;
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 16;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
     }
     dmlops_plan_UnitTile tall;
     tall.rows = 128;
@@ -28573,16 +28208,16 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* pla
     tall.ahead = 1;
     if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && dmlops_plan_has_room(planning,
         &tall, row)) {
-        return tall;
+        *result = tall;
+        return;
     }
-    dmlops_plan_UnitTile made_2;
-    made_2.rows = 64;
-    made_2.columns = 256;
-    made_2.depth = 16;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 64;
-    made_2.ahead = 1;
-    return made_2;
+    result->rows = 64;
+    result->columns = 256;
+    result->depth = 16;
+    result->wave_rows = 32;
+    result->wave_columns = 64;
+    result->ahead = 1;
+    return;
 }
 
 /* Whether group memory has room for a tile of both factors, in lines of whole vectors and one more. */
@@ -28597,133 +28232,121 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 }
 
 /* The tile that suits the matrices: as large as leaves enough of them. */
-DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found) {
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result) {
     if ((found->column_axis == -1) && dmlops_plan_is_tall(planning, found)) {
-        dmlops_plan_UnitTile made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = 32;
-        made_1.wave_rows = 64;
-        made_1.wave_columns = 32;
-        made_1.ahead = 1;
-        return made_1;
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 64;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
     }
     if (found->column_axis == -1) {
-        dmlops_plan_UnitTile made_2;
-        made_2.rows = 64;
-        made_2.columns = 128;
-        made_2.depth = 32;
-        made_2.wave_rows = 32;
-        made_2.wave_columns = 32;
-        made_2.ahead = 1;
-        return made_2;
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
     }
     if (found->rows <= 16) {
-        dmlops_plan_UnitTile made_3;
-        made_3.rows = 16;
-        made_3.columns = 64;
-        made_3.depth = 64;
-        made_3.wave_rows = 16;
-        made_3.wave_columns = 16;
-        made_3.ahead = 2;
-        return made_3;
+        result->rows = 16;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = 2;
+        return;
     }
     if (found->rows <= 32) {
         int is_wide = dmlops_multiply(dmlops_plan_tiles_of(planning, found, 32, 128), 8) >= 256;
-        dmlops_plan_UnitTile made_4;
-        made_4.rows = 32;
-        made_4.columns = is_wide ? 128 : 64;
-        made_4.depth = 64;
-        made_4.wave_rows = 32;
-        made_4.wave_columns = 16;
-        made_4.ahead = 2;
-        return made_4;
+        result->rows = 32;
+        result->columns = is_wide ? 128 : 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 16;
+        result->ahead = 2;
+        return;
     }
     if ((found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128)) {
-        dmlops_plan_UnitTile made_5;
-        made_5.rows = 32;
-        made_5.columns = 32;
-        made_5.depth = 64;
-        made_5.wave_rows = 16;
-        made_5.wave_columns = 16;
-        made_5.ahead = (found->depth <= 64) ? 1 : 2;
-        return made_5;
+        result->rows = 32;
+        result->columns = 32;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = (found->depth <= 64) ? 1 : 2;
+        return;
     }
     if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
-        dmlops_plan_UnitTile made_6;
-        made_6.rows = 64;
-        made_6.columns = 128;
-        made_6.depth = 64;
-        made_6.wave_rows = 32;
-        made_6.wave_columns = 32;
-        made_6.ahead = 2;
-        return made_6;
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 2;
+        return;
     }
     if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
-        dmlops_plan_UnitTile made_7;
-        made_7.rows = 128;
-        made_7.columns = 128;
-        made_7.depth = 32;
-        made_7.wave_rows = 64;
-        made_7.wave_columns = 32;
-        made_7.ahead = 1;
-        return made_7;
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 64;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
     }
-    dmlops_plan_UnitTile made_8;
-    made_8.rows = 128;
-    made_8.columns = 256;
-    made_8.depth = 32;
-    made_8.wave_rows = 32;
-    made_8.wave_columns = 64;
-    made_8.ahead = 1;
-    return made_8;
+    result->rows = 128;
+    result->columns = 256;
+    result->depth = 32;
+    result->wave_rows = 32;
+    result->wave_columns = 64;
+    result->ahead = 1;
+    return;
 }
 
 /* The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here. */
-DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found) {
+DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result) {
     if (found->rows <= 32) {
-        dmlops_plan_UnitTile made_1;
-        made_1.rows = 32;
-        made_1.columns = 64;
-        made_1.depth = 32;
-        made_1.wave_rows = 32;
-        made_1.wave_columns = 16;
-        made_1.ahead = 1;
-        return made_1;
+        result->rows = 32;
+        result->columns = 64;
+        result->depth = 32;
+        result->wave_rows = 32;
+        result->wave_columns = 16;
+        result->ahead = 1;
+        return;
     }
     int64_t enough = 256;
     int64_t depth = (found->right.vector > 1) ? 64 : 32;
     if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
         found, 128, 128) >= enough)) {
-        dmlops_plan_UnitTile made_2;
-        made_2.rows = 128;
-        made_2.columns = 128;
-        made_2.depth = 32;
-        made_2.wave_rows = 64;
-        made_2.wave_columns = 32;
-        made_2.ahead = 1;
-        return made_2;
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 64;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
     }
     if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
-        dmlops_plan_UnitTile made_3;
-        made_3.rows = 64;
-        made_3.columns = 128;
-        made_3.depth = depth;
-        made_3.wave_rows = 32;
-        made_3.wave_columns = 32;
-        made_3.ahead = 1;
-        return made_3;
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = depth;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
     }
-    dmlops_plan_UnitTile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.depth = 64;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 32;
-    made_4.ahead = 1;
-    return made_4;
+    result->rows = 64;
+    result->columns = 64;
+    result->depth = 64;
+    result->wave_rows = 32;
+    result->wave_columns = 32;
+    result->ahead = 1;
+    return;
 }
 
 /* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
@@ -28732,17 +28355,10 @@ DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_pl
         found, 128, 128) >= 32);
 }
 
-/* How many tiles of that size there are. */
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
-        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
-}
-
 /* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
    costs less than that. */
-DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row) {
+DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
     int64_t depth = dmlops_multiply(tile->depth, row->taps);
@@ -28757,12 +28373,11 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
     }
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), depth), 1), depth);
-    dmlops_plan_Split made_1;
-    made_1.down = down;
-    made_1.across = across;
-    made_1.parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    made_1.products = products;
-    return made_1;
+    result->down = down;
+    result->across = across;
+    result->parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    result->products = products;
+    return;
 }
 
 /* The vectors of eight of the left factor of a convolution, put in order. */
@@ -28781,10 +28396,10 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const 
 /* Whether the device has matrix units, both factors are halves, and there is enough to do. */
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted.left,
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
         told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
-        contracted.right, told->tensors.count)]);
+        contracted->right, told->tensors.count)]);
     int64_t least = (found->column_axis == -1) ? 4 : 2;
     int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
@@ -28793,33 +28408,44 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
 /* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
     int is_windowed = given->column_axis == -1;
-    dmlops_plan_Row row = dmlops_plan_row_of(planning, told, shader, given);
-    dmlops_plan_Matrices found = dmlops_plan_in_rows(planning, given, &window, &row);
-    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, &found);
-    if (dmlops_plan_is_divided(planning, &window)) {
-        dmlops_plan_UnitTile made_1 = dmlops_plan_phase_tile_for(planning, &found);
+    dmlops_plan_Row row;
+    dmlops_plan_row_of(planning, told, shader, given, &row);
+    dmlops_plan_Matrices found;
+    dmlops_plan_in_rows(planning, given, window, &row, &found);
+    dmlops_plan_UnitTile tile;
+    dmlops_plan_unit_tile_for(planning, &found, &tile);
+    if (dmlops_plan_is_divided(planning, window)) {
+        dmlops_plan_UnitTile made_1;
+        dmlops_plan_phase_tile_for(planning, &found, &made_1);
         tile = made_1;
     }
     if (row.taps > 1) {
-        dmlops_plan_UnitTile made_2 = dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row);
+        dmlops_plan_UnitTile made_2;
+        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_2);
         tile = made_2;
     }
-    dmlops_plan_Split split = dmlops_plan_unit_split(planning, &found, &tile, &row);
-    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth);
-    dmlops_plan_Halves right = dmlops_plan_right_of(planning, told, shader, &found);
-    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
-        dmlops_plan_is_divided(planning, &window));
+    dmlops_plan_Split split;
+    dmlops_plan_unit_split(planning, &found, &tile, &row, &split);
+    dmlops_plan_Halves left;
+    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
+    dmlops_plan_Halves right;
+    dmlops_plan_right_of(planning, told, shader, &found, &right);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
+        dmlops_plan_is_divided(planning, window));
     int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
         1);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    dmlops_plan_Matrices factors = found;
+    dmlops_plan_Matrices factors;
+    factors = found;
     if (is_copied) {
-        dmlops_plan_Matrices made_3 = dmlops_plan_copied(planning, &found, 8);
+        dmlops_plan_Matrices made_3;
+        dmlops_plan_copied(planning, &found, 8, &made_3);
         factors = made_3;
     }
     int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
@@ -28829,134 +28455,127 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Space made_5 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_5, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
-    if (is_windowed) {
-        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
-        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
-        dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-        dmlops_out_define(planning, "", "TAPS_AT_ONCE", row.taps);
-    } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
-    }
-    dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_6);
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_define_matrices(planning, told, shader, &found, tile.depth, row.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_4;
+    made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
-    int64_t number = contracted.number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
-        contracted.left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
+    int64_t number = contracted->number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
+        contracted->left, told->tensors.count)]) : 0;
+    dmlops_plan_int_96 made_5;
+    dmlops_plan_window_words(planning, told, shader, &made_5);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    dmlops_plan_int_96_copy(&common.window, &made_5);
+    common.known = known;
     if (is_copied) {
-        dmlops_out_define(planning, "", "ORDERED", 1);
-        dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left.is_along);
-        dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right.is_along);
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
-            3), copied_items);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left.is_along);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right.is_along);
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 3),
+            copied_items);
+        dmlops_plan_Halves made_6;
+        made_6.is_along = left.is_along;
+        made_6.vector = 8;
+        left = made_6;
         dmlops_plan_Halves made_7;
-        made_7.is_along = left.is_along;
+        made_7.is_along = right.is_along;
         made_7.vector = 8;
-        left = made_7;
-        dmlops_plan_Halves made_8;
-        made_8.is_along = right.is_along;
-        made_8.vector = 8;
-        right = made_8;
+        right = made_7;
     }
     if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
-            2), dmlops_plan_in_order(planning, &found));
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
+            dmlops_plan_in_order(planning, &found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_9;
-        made_9.is_along = 1;
-        made_9.vector = 8;
-        left = made_9;
-        dmlops_plan_Matrices made_10 = dmlops_plan_ordered(planning, &found, &output);
-        factors = made_10;
+        dmlops_plan_Halves made_8;
+        made_8.is_along = 1;
+        made_8.vector = 8;
+        left = made_8;
+        dmlops_plan_Matrices made_9;
+        dmlops_plan_ordered(planning, &found, output, &made_9);
+        factors = made_9;
     }
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
     dmlops_plan_define_tile(planning, &tile, &left, &right);
-    dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_copied));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(is_ordered || is_copied));
     if (is_windowed) {
-        dmlops_out_define(planning, "", "REACH", row.reach);
-        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found.row_axis));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row.reach);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
+            found.row_axis));
     }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, &found,
-        &output) : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
+        dmlops_plan_stored_at_once(planning, &found, output) : 1);
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
         found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
-        &split, &places, &known, &groups);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, shader, &factors, first, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
-            1), whole);
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1), whole);
     }
 }
 
 /* The same with a left factor in order: rows of whole vectors. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tensor* output) {
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
-    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
+    dmlops_plan_int_8 steps;
+    dmlops_plan_axis_steps(planning, output, found->row_axis, pitch, &steps);
     dmlops_plan_Side made_1;
     made_1.steps = steps;
     made_1.depth = 1;
     made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
     made_1.is_along = 1;
     made_1.vector = 1;
-    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
-    return made_2;
+    *result = *found;
+    result->left = made_1;
+    return;
 }
 
 /* The macros of the pass that multiplies. */
 DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
-    dmlops_out_define(planning, "", "NUM_THREADS", dmlops_plan_unit_threads(planning, tile));
-    dmlops_out_define(planning, "", "LEFT_VECTOR", left->vector);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left->is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", right->vector);
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right->is_along);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile->rows);
-    dmlops_out_define(planning, "", "TILE_COLUMNS", tile->columns);
-    dmlops_out_define(planning, "", "TILES_WALKED", 8);
-    dmlops_out_define(planning, "", "WAVE_ROWS", tile->wave_rows);
-    dmlops_out_define(planning, "", "WAVE_COLUMNS", tile->wave_columns);
-    dmlops_out_define(planning, "", "AHEAD", tile->ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, tile));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
 }
 
 /* Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for the parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    int is_last = number == dmlops_add(contracted.number, 1);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_last = number == dmlops_add(contracted->number, 1);
     int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
-        contracted.output, told->tensors.count)]) : 1;
+        contracted->output, told->tensors.count)]) : 1;
     int64_t at_once = (is_last && (dmlops_modulo(found->columns, 4) == 0)) ? 4 : 1;
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_divide(threads, at_once), 256, 1);
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", vector);
-    dmlops_out_define(planning, "", "PART_VECTOR", at_once);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
-        window, known, &groups);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_divide(threads, at_once), 256, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_VECTOR"), at_once);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
@@ -28977,75 +28596,62 @@ DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const d
 
 /* The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and arithmetic in
    which to wait for what is read. */
-DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, int has_units) {
+DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    has_units, dmlops_plan_ByteTile* result) {
     int is_windowed = found->column_axis == -1;
     int64_t ahead = (is_windowed || !has_units || (found->depth <= 64)) ? 1 : 2;
     int64_t enough = is_windowed ? 256 : 128;
     if (found->rows <= 16) {
-        dmlops_plan_ByteTile made_1;
-        made_1.rows = 16;
-        made_1.columns = 64;
-        made_1.wave_rows = 16;
-        made_1.wave_columns = 16;
-        made_1.ahead = ahead;
-        return made_1;
+        result->rows = 16;
+        result->columns = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = ahead;
+        return;
     }
     if (found->rows <= 32) {
-        dmlops_plan_ByteTile made_2;
-        made_2.rows = 32;
-        made_2.columns = 64;
-        made_2.wave_rows = 16;
-        made_2.wave_columns = 32;
-        made_2.ahead = ahead;
-        return made_2;
+        result->rows = 32;
+        result->columns = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 32;
+        result->ahead = ahead;
+        return;
     }
-    if ((found->rows > 64) && (dmlops_plan_byte_tiles(planning, found, 128, 256) >= 128) && has_units) {
-        dmlops_plan_ByteTile made_3;
-        made_3.rows = 128;
-        made_3.columns = 256;
-        made_3.wave_rows = 64;
-        made_3.wave_columns = 64;
-        made_3.ahead = ahead;
-        return made_3;
+    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && has_units) {
+        result->rows = 128;
+        result->columns = 256;
+        result->wave_rows = 64;
+        result->wave_columns = 64;
+        result->ahead = ahead;
+        return;
     }
-    if (dmlops_plan_byte_tiles(planning, found, 64, 128) >= enough) {
-        dmlops_plan_ByteTile made_4;
-        made_4.rows = 64;
-        made_4.columns = 128;
-        made_4.wave_rows = 32;
-        made_4.wave_columns = (is_windowed && has_units) ? 32 : 64;
-        made_4.ahead = ahead;
-        return made_4;
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
+        result->rows = 64;
+        result->columns = 128;
+        result->wave_rows = 32;
+        result->wave_columns = (is_windowed && has_units) ? 32 : 64;
+        result->ahead = ahead;
+        return;
     }
-    if (dmlops_plan_byte_tiles(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
-        dmlops_plan_ByteTile made_5;
-        made_5.rows = 64;
-        made_5.columns = 64;
-        made_5.wave_rows = 32;
-        made_5.wave_columns = 32;
-        made_5.ahead = ahead;
-        return made_5;
+    if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
+        result->rows = 64;
+        result->columns = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = ahead;
+        return;
     }
-    dmlops_plan_ByteTile made_6;
-    made_6.rows = 16;
-    made_6.columns = 32;
-    made_6.wave_rows = 16;
-    made_6.wave_columns = 16;
-    made_6.ahead = ahead;
-    return made_6;
-}
-
-/* How many tiles of that size there are. */
-DMLOPS_CALLED int64_t dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    rows, int64_t columns) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
-        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
+    result->rows = 16;
+    result->columns = 32;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = ahead;
+    return;
 }
 
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
-DMLOPS_CALLED dmlops_plan_Split dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_ByteTile* tile) {
+DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_ByteTile* tile, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
@@ -29056,12 +28662,11 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_byte_split(dmlops_planning* planning
     }
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), 64), 1), 64);
-    dmlops_plan_Split made_1;
-    made_1.down = down;
-    made_1.across = across;
-    made_1.parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    made_1.products = products;
-    return made_1;
+    result->down = down;
+    result->across = across;
+    result->parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    result->products = products;
+    return;
 }
 
 /* Threads in a group that works out a tile. */
@@ -29072,93 +28677,86 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const 
 }
 
 /* How factors under a window are put in order. Few channels are not worth whole vectors. */
-DMLOPS_CALLED dmlops_plan_InOrder dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     int64_t channels = told->factors.depth;
     int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 24)) ? 16 : 4;
     int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
-        dmlops_plan_element_count(planning, &window.sizes), padded), 16), 16);
-    int64_t groups = dmlops_max(window.groups, 1);
-    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right.sizes),
-        right.sizes.items[dmlops_item(planning, 1, right.sizes.count)]);
-    dmlops_plan_InOrder made_1;
-    made_1.vector = vector;
-    made_1.padded = padded;
-    made_1.pitch = pitch;
-    made_1.left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
+        dmlops_plan_element_count(planning, &window->sizes), padded), 16), 16);
+    int64_t groups = dmlops_max(window->groups, 1);
+    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
+        right->sizes.items[dmlops_item(planning, 1, right->sizes.count)]);
+    result->vector = vector;
+    result->padded = padded;
+    result->pitch = pitch;
+    result->left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
         dmlops_divide(pitch, vector));
-    made_1.right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups), dmlops_divide(padded,
-        vector));
-    return made_1;
+    result->right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups),
+        dmlops_divide(padded, vector));
+    return;
 }
 
 /* The same, whose factors are in order. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder*
-    order) {
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
+    dmlops_plan_Matrices* result) {
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    int64_t image = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
-        right.sizes.count)], told->factors.depth));
-    for (int64_t d = 0; d < right.sizes.count; ++d) {
-        const int64_t size = right.sizes.items[d];
+    int64_t image = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+        right->sizes.count)], told->factors.depth));
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
         image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
     }
-    dmlops_plan_int_8 made_1 = dmlops_plan_axis_steps(planning, &output, found->row_axis, order->pitch);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_axis_steps(planning, output, found->row_axis, order->pitch, &made_1);
     dmlops_plan_Side made_2;
     made_2.steps = made_1;
     made_2.depth = 1;
     made_2.matrix = dmlops_plan_times(planning, found->rows, order->pitch);
     made_2.is_along = 1;
     made_2.vector = 16;
-    dmlops_plan_int_8 made_3 = dmlops_plan_axis_steps(planning, &output,
-        told->factors.right.items[dmlops_item(planning, 0, told->factors.right.count)], image);
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_axis_steps(planning, output, told->factors.right.items[dmlops_item(planning, 0,
+        told->factors.right.count)], image, &made_3);
     dmlops_plan_Side made_4;
     made_4.steps = made_3;
     made_4.depth = 1;
     made_4.matrix = 0;
     made_4.is_along = 1;
     made_4.vector = order->vector;
-    dmlops_plan_Matrices made_5;
-    made_5.is_worth = found->is_worth;
-    made_5.sizes = found->sizes;
-    made_5.row_axis = found->row_axis;
-    made_5.column_axis = found->column_axis;
-    made_5.rows = found->rows;
-    made_5.columns = found->columns;
-    made_5.run = found->run;
-    made_5.depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
+    *result = *found;
+    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
         order->padded);
-    made_5.tile_depth = found->tile_depth;
-    made_5.count = found->count;
-    made_5.left = made_2;
-    made_5.right = made_4;
-    return made_5;
+    result->left = made_2;
+    result->right = made_4;
+    return;
 }
 
 /* Bytes from one pixel of the right factor to the next along each dimension of the window, in order. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order) {
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
-        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
-            right.sizes.count)], told->factors.depth));
-        for (int64_t later = 0; later < right.sizes.count; ++later) {
-            const int64_t size = right.sizes.items[later];
+        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+            right->sizes.count)], told->factors.depth));
+        for (int64_t later = 0; later < right->sizes.count; ++later) {
+            const int64_t size = right->sizes.items[later];
             stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
         }
         dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
     }
-    return strides;
+    *result = strides;
+    return;
 }
 
 /* Whether something is subtracted from the bytes of a factor, as they count in tiles. */
@@ -29170,13 +28768,16 @@ DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops
 /* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
 DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int64_t number = contracted.number;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Factors * factors = &told->factors;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    int64_t number = contracted->number;
     int is_windowed = found->column_axis == -1;
     int is_ordered = is_windowed && (found->right.vector < 4);
     dmlops_plan_InOrder order;
@@ -29185,17 +28786,22 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     order.pitch = 0;
     order.left_items = 0;
     order.right_items = 0;
-    dmlops_plan_Matrices made = *found;
+    dmlops_plan_Matrices made;
+    made = *found;
     if (is_ordered) {
-        dmlops_plan_InOrder made_1 = dmlops_plan_order_of(planning, told, shader, found);
+        dmlops_plan_InOrder made_1;
+        dmlops_plan_order_of(planning, told, shader, found, &made_1);
         order = made_1;
-        dmlops_plan_Matrices made_2 = dmlops_plan_ordered_factors(planning, told, shader, found, &order);
+        dmlops_plan_Matrices made_2;
+        dmlops_plan_ordered_factors(planning, told, shader, found, &order, &made_2);
         made = made_2;
     }
-    int64_t at_once = dmlops_plan_stored_at_once(planning, found, &output);
-    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output.bits >= 16) || (at_once == 4));
-    dmlops_plan_ByteTile tile = dmlops_plan_byte_tile_for(planning, &made, has_units);
-    dmlops_plan_Split split = dmlops_plan_byte_split(planning, &made, &tile);
+    int64_t at_once = dmlops_plan_stored_at_once(planning, found, output);
+    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output->bits >= 16) || (at_once == 4));
+    dmlops_plan_ByteTile tile;
+    dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
+    dmlops_plan_Split split;
+    dmlops_plan_byte_split(planning, &made, &tile, &split);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
     int64_t part_words = (split.parts > 1) ? dmlops_plan_times(planning, whole, split.parts) : 0;
     int64_t items = dmlops_add(order.left_items, order.right_items);
@@ -29205,99 +28811,107 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
     if (is_windowed) {
-        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
+            window->axes.count)]);
     } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
     }
-    dmlops_out_define(planning, "", "LEFT_UNSIGNED", (int64_t)!left.is_signed);
-    dmlops_out_define(planning, "", "RIGHT_UNSIGNED", (int64_t)!right.is_signed);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_5);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!left->is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!right->is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_3;
+    made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_3);
     dmlops_out_share(planning);
+    dmlops_plan_int_96 made_4;
+    dmlops_plan_window_words(planning, told, shader, &made_4);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    dmlops_plan_int_96_copy(&common.window, &made_4);
+    common.known = known;
     if (is_ordered) {
-        dmlops_plan_dispatch_items(planning, told, shader, found, &split, &known, dmlops_add(number, 2), order.vector,
+        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 2), order.vector,
             items);
     }
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "NUM_THREADS", dmlops_plan_tile_threads(planning, &tile));
-    dmlops_out_define(planning, "", "LEFT_SUMS", (int64_t)dmlops_plan_sums_count(planning, &right,
-        factors.lessens_right));
-    dmlops_out_define(planning, "", "RIGHT_SUMS", (int64_t)dmlops_plan_sums_count(planning, &left,
-        factors.lessens_left));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_tile_threads(planning, &tile));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, right,
+        factors->lessens_right));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, left,
+        factors->lessens_left));
     dmlops_plan_define_lines(planning, told, &made, is_ordered ? order.vector : 0);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? at_once : 1);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "WAVE_ROWS", tile.wave_rows);
-    dmlops_out_define(planning, "", "WAVE_COLUMNS", tile.wave_columns);
-    dmlops_out_define(planning, "", "AHEAD", tile.ahead);
-    dmlops_out_define(planning, "", "TILES_WALKED", 8);
-    dmlops_out_define(planning, "", "MATRIX_UNITS", (int64_t)has_units);
-    dmlops_out_define(planning, "", "DOT_PRODUCTS", (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ? at_once : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile.wave_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile.ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), (int64_t)has_units);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
+        DMLOPS_CAPABILITY_DOT_PRODUCTS));
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
         found->count), split.parts), dmlops_plan_tile_threads(planning, &tile));
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_tile_threads(planning, &tile), 1);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, dmlops_plan_tile_threads(planning, &tile), 1, &groups);
     if (is_ordered) {
-        dmlops_plan_ContractionParams made_6 = dmlops_plan_ordered_params(planning, told, shader, &made, &order,
-            &split, part_words, &known, &groups);
-        dmlops_put_ContractionParams(planning, &made_6);
+        dmlops_plan_ContractionParams params;
+        dmlops_plan_ordered_params(planning, told, shader, &made, &order, part_words, &common, &groups, &params);
+        dmlops_put_ContractionParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, 1);
     } else {
-        dmlops_plan_ContractionParams made_7 = dmlops_plan_unordered_params(planning, told, shader, found, &split,
-            &known, &groups);
-        dmlops_put_ContractionParams(planning, &made_7);
+        dmlops_plan_ContractionParams made_5;
+        dmlops_plan_unordered_params(planning, told, shader, found, &common, &groups, &made_5);
+        dmlops_put_ContractionParams(planning, &made_5);
         dmlops_out_dispatch(planning, &groups, 0);
     }
     if (split.parts > 1) {
-        dmlops_plan_dispatch_items(planning, told, shader, found, &split, &known, dmlops_add(number, 1), 1, whole);
+        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1, whole);
     }
 }
 
 /* The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are. */
 DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* made, int64_t gathered) {
-    dmlops_plan_Side left = made->left;
-    dmlops_plan_Side right = made->right;
+    const dmlops_plan_Side * left = &made->left;
+    const dmlops_plan_Side * right = &made->right;
     int64_t columns = made->columns;
     int64_t depth = told->factors.depth;
     int64_t left_at_once = 16;
     int64_t right_at_once = gathered;
     if (made->column_axis == -1) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)(gathered > 0));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(gathered > 0));
     }
     if (gathered == 0) {
-        left_at_once = dmlops_plan_line_vector(planning, &left, made->row_axis, made->rows, depth);
+        left_at_once = dmlops_plan_line_vector(planning, left, made->row_axis, made->rows, depth);
         right_at_once = 4;
         if (made->column_axis != -1) {
-            right_at_once = dmlops_plan_line_vector(planning, &right, made->column_axis, columns, depth);
+            right_at_once = dmlops_plan_line_vector(planning, right, made->column_axis, columns, depth);
         }
     }
-    dmlops_out_define(planning, "", "LEFT_VECTOR", left_at_once);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left.is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", right_at_once);
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left_at_once);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right_at_once);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
 }
 
 /* The constants of the pass that multiplies factors in order, behind the parts of sums. */
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
-    dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups) {
-    dmlops_plan_int_8 made_1 = dmlops_plan_pixel_strides(planning, told, shader, order);
-    dmlops_plan_int_96 window = dmlops_plan_strided_words(planning, told, shader, &made_1);
+DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
+    part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
+    dmlops_plan_ContractionParams* result) {
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_pixel_strides(planning, told, shader, order, &made_1);
+    dmlops_plan_int_96 made_2;
+    dmlops_plan_strided_words(planning, told, shader, &made_1, &made_2);
+    dmlops_plan_CommonConstants pixels;
+    pixels = *common;
+    dmlops_plan_int_96_copy(&pixels.window, &made_2);
     int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
     dmlops_plan_int_64 tap;
     tap.count = 0;
@@ -29306,38 +28920,39 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_pl
     dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, part_words));
     dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
     dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
-    dmlops_plan_ContractionParams made_2 = dmlops_plan_tapped_params(planning, told, shader, made, split, &window,
-        known, groups, &tap);
-    return made_2;
+    dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups, &tap, result);
+    return;
 }
 
 /* The constants of a pass that reads the factors where they are. */
-DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_unordered_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
-    int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, &window, &left) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_ContractionParams made_1 = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
-        &places, known, groups);
-    return made_1;
+DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, shader->contracted.left,
+        told->tensors.count)];
+    int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, window, left) : 0;
+    dmlops_plan_contraction_params(planning, told, shader, found, first, common, groups, result);
+    return;
 }
 
-/* Pass `number`, in which each thread has an item of its own; one that adds up parts waits for them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
-    dmlops_plan_Known* known, int64_t number, int64_t vector, int64_t items) {
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, items, 256, 1);
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
-    dmlops_plan_ContractionParams made_1 = dmlops_plan_unordered_params(planning, told, shader, found, split, known,
-        &groups);
+/* Pass `number`, in which each thread puts so many bytes of a factor in order, or adds up the parts of a sum; that one
+   waits for these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    int64_t number, int64_t vector, int64_t items) {
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, items, 256, 1, &groups);
+    int is_last = number == dmlops_add(shader->contracted.number, 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
+    dmlops_plan_ContractionParams made_1;
+    dmlops_plan_unordered_params(planning, told, shader, found, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
+    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 /* A dispatch. */
@@ -29348,7 +28963,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
     for (int64_t each_2 = 0; each_2 < told->switches.count; ++each_2) {
         const dmlops_plan_Switch* switch_ = &told->switches.items[each_2];
-        dmlops_out_define(planning, "", switch_->name, switch_->value);
+        dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
     for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
@@ -29360,9 +28975,9 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
         if (tensor->is_limited && !tensor->is_float && (tensor->bits <= 16)) {
             int64_t lowest = tensor->is_signed ? dmlops_subtract(0, dmlops_shift(1, dmlops_subtract(tensor->bits, 1)))
                 : 0;
-            dmlops_out_define(planning, tensor->macro, "_LOWEST", lowest);
-            dmlops_out_define(planning, tensor->macro, "_HIGHEST", dmlops_subtract(dmlops_add(lowest, dmlops_shift(1,
-                tensor->bits)), 1));
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), lowest);
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_subtract(dmlops_add(lowest,
+                dmlops_shift(1, tensor->bits)), 1));
         }
     }
     if (told->is_aligned) {
@@ -29374,33 +28989,35 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
 
 /* Elements by their coordinates: vectors of neighbours where these are the output's own. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
-    dmlops_plan_int_8 sizes = told->tensors.items[dmlops_item(planning, told->over, told->tensors.count)].sizes;
+    const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, told->over,
+        told->tensors.count)].sizes;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->strides.count != sizes.count) {
+        if (tensor->strides.count != sizes->count) {
             dmlops_out_refuse(planning, DMLOPS_REASON_RANKS, -1, tensor->strides.count);
             return;
         }
     }
-    int64_t last = dmlops_subtract(sizes.count, 1);
+    int64_t last = dmlops_subtract(sizes->count, 1);
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t place = 0; place < dmlops_clip(last, output.strides.count); ++place) {
-        const int64_t stride = output.strides.items[place];
-        if (sizes.items[dmlops_item(planning, place, sizes.count)] > 1) {
+    for (int64_t place = 0; place < dmlops_clip(last, output->strides.count); ++place) {
+        const int64_t stride = output->strides.items[place];
+        if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
             dmlops_plan_int_64_insert(planning, &outer, outer.count, stride);
         }
     }
-    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output.bits, sizes.items[dmlops_item(planning, last,
-        sizes.count)], output.strides.items[dmlops_item(planning, last, output.strides.count)], &outer) : 1;
-    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &sizes), vector);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
+    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning, last,
+        sizes->count)], output->strides.items[dmlops_item(planning, last, output->strides.count)], &outer) : 1;
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, count, 256, 1, &groups);
     dmlops_plan_Dimension_10 found;
     found.count = 0;
-    for (int64_t place = 0; place < sizes.count; ++place) {
-        const int64_t size = sizes.items[place];
+    for (int64_t place = 0; place < sizes->count; ++place) {
+        const int64_t size = sizes->items[place];
         dmlops_plan_int_16 row;
         row.count = 0;
         for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
@@ -29413,13 +29030,13 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
             dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
                 array->items[dmlops_item(planning, place, array->count)]));
         }
-        dmlops_plan_Dimension made_4 = dmlops_plan_dimension(planning, (place == last) ? dmlops_divide(size, vector) :
-            size, &row);
+        dmlops_plan_Dimension made_4;
+        dmlops_plan_dimension(planning, (place == last) ? dmlops_divide(size, vector) : size, &row, &made_4);
         dmlops_plan_Dimension_10_insert(planning, &found, found.count, &made_4);
     }
-    dmlops_out_define(planning, "", "VECTOR", vector);
-    dmlops_out_define(planning, "", "RANK", sizes.count);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < told->scalars.count; ++each_5) {
@@ -29431,10 +29048,10 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_plan_MapParams made_7;
     made_7.count = count;
     made_7.groupColumns = groups.columns;
-    made_7.elements = told->elements;
+    dmlops_plan_int_64_copy(&made_7.elements, &told->elements);
     made_7.steps = made_6;
-    made_7.scalars = scalars;
-    made_7.dimensions = found;
+    dmlops_plan_int_64_copy(&made_7.scalars, &scalars);
+    dmlops_plan_Dimension_10_copy(&made_7.dimensions, &found);
     dmlops_put_MapParams(planning, &made_7);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -29477,41 +29094,46 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
 }
 
 /* Loops over square blocks, neighbours along both dimensions one after the other. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t vector) {
+DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
+    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
     int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
     dmlops_plan_Loop_16 found;
     found.count = 0;
-    dmlops_plan_Loop down = dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high));
+    dmlops_plan_Loop down;
+    dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
     if (down.size > 1) {
         dmlops_plan_Loop_16_insert(planning, &found, found.count, &down);
     }
-    dmlops_plan_Loop across = dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide));
+    dmlops_plan_Loop across;
+    dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
     if (across.size > 1) {
         dmlops_plan_Loop_16_insert(planning, &found, found.count, &across);
     }
-    dmlops_plan_Loop made_1 = dmlops_plan_in_steps(planning, other, vector);
+    dmlops_plan_Loop made_1;
+    dmlops_plan_in_steps(planning, other, vector, &made_1);
     dmlops_plan_Loop made_2;
     made_2.size = high;
-    made_2.strides = made_1.strides;
+    dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
     dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_2);
-    dmlops_plan_Loop made_3 = dmlops_plan_in_steps(planning, inner, vector);
+    dmlops_plan_Loop made_3;
+    dmlops_plan_in_steps(planning, inner, vector, &made_3);
     dmlops_plan_Loop made_4;
     made_4.size = wide;
-    made_4.strides = made_3.strides;
+    dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
     dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_4);
-    return found;
+    dmlops_plan_Loop_16_copy(result, &found);
+    return;
 }
 
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
     int64_t unroll = 0;
     int64_t apart = 0;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
-    for (int64_t place = 0; place < output.sizes.count; ++place) {
-        const int64_t size = output.sizes.items[place];
+    for (int64_t place = 0; place < output->sizes.count; ++place) {
+        const int64_t size = output->sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
@@ -29521,15 +29143,18 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         }
         dmlops_plan_Loop made_4;
         made_4.size = size;
-        made_4.strides = made_2;
+        dmlops_plan_int_16_copy(&made_4.strides, &made_2);
         dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
     }
-    dmlops_plan_Loop_16 loops = dmlops_plan_merged(planning, &made_1);
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_merged(planning, &made_1, &loops);
     if (loops.count == 0) {
-        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, told->tensors.count, 1);
+        dmlops_plan_Loop made_5;
+        dmlops_plan_lone(planning, told->tensors.count, 1, &made_5);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
-    dmlops_plan_Loop inner = loops.items[dmlops_item(planning, -1, loops.count)];
+    dmlops_plan_Loop inner;
+    inner = loops.items[dmlops_item(planning, -1, loops.count)];
     dmlops_plan_int_64 outer;
     outer.count = 0;
     for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, loops.count); ++each_6) {
@@ -29537,7 +29162,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, -1,
             loop->strides.count)]);
     }
-    int64_t vector = dmlops_plan_vector_width(planning, output.bits, inner.size,
+    int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner.size,
         inner.strides.items[dmlops_item(planning, -1, inner.strides.count)], &outer);
     int64_t other = dmlops_plan_other_loop(planning, told, &loops, vector);
     for (int64_t place = 0; place < dmlops_clip(-1, told->tensors.count); ++place) {
@@ -29545,8 +29170,8 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         int turned = (other != -1) && dmlops_plan_has_vectors(planning, told, &loops, place, other, vector);
         int straight = turned || dmlops_plan_has_vectors(planning, told, &loops, place, dmlops_subtract(loops.count,
             1), vector);
-        dmlops_out_define(planning, tensor->macro, "_TURNED", (int64_t)turned);
-        dmlops_out_define(planning, tensor->macro, "_VECTOR", straight ? vector : 1);
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TURNED"), (int64_t)turned);
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), straight ? vector : 1);
     }
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
@@ -29557,9 +29182,10 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         }
     }
     if (other == -1) {
-        dmlops_plan_Loop made_7 = dmlops_plan_in_steps(planning, &inner, vector);
+        dmlops_plan_Loop made_7;
+        dmlops_plan_in_steps(planning, &inner, vector, &made_7);
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
-        unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output.bits, 8), vector))));
+        unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output->bits, 8), vector))));
         while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_plan_repeats(planning, &vectors) <
             dmlops_multiply(unroll, 262144)))) {
             unroll = dmlops_divide(unroll, 2);
@@ -29568,20 +29194,21 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     } else {
         unroll = vector;
         apart = 1;
-        dmlops_plan_Loop_16 made_9 = dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other,
-            loops.count)], &inner, vector);
+        dmlops_plan_Loop_16 made_9;
+        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], &inner, vector, &made_9);
         for (int64_t each_8 = 0; each_8 < made_9.count; ++each_8) {
             const dmlops_plan_Loop* loop = &made_9.items[each_8];
             dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
         }
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, apart), 256, apart);
-    dmlops_out_define(planning, "", "RANK", vectors.count);
-    dmlops_out_define(planning, "", "VECTOR", vector);
-    dmlops_out_define(planning, "", "UNROLL", unroll);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
-    dmlops_out_define(planning, "", "BLOCKS", (int64_t)(other != -1));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, apart), 256, apart, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), unroll);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
     dmlops_plan_int_8 steps;
     steps.count = 0;
     for (int64_t each_10 = 0; each_10 < dmlops_clip(-1, inner.strides.count); ++each_10) {
@@ -29594,14 +29221,15 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         const dmlops_plan_Number* number = &told->scalars.items[each_11];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
     }
-    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_Dimension_10 made_12;
+    dmlops_plan_dimensions(planning, &vectors, &made_12);
     dmlops_plan_MapParams params;
     params.count = count;
     params.groupColumns = groups.columns;
-    params.elements = told->elements;
+    dmlops_plan_int_64_copy(&params.elements, &told->elements);
     params.steps = steps;
-    params.scalars = scalars;
-    params.dimensions = made_12;
+    dmlops_plan_int_64_copy(&params.scalars, &scalars);
+    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_12);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -29620,13 +29248,13 @@ DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlo
 }
 
 /* The loops over the output, in the order of its dimensions. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told) {
-    dmlops_plan_Movement movement = told->movement;
-    if (!movement.is_followed || (movement.lookups.count == 0)) {
+DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told,
+    dmlops_plan_Loop_16* result) {
+    const dmlops_plan_Movement * movement = &told->movement;
+    if (!movement->is_followed || (movement->lookups.count == 0)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, 0);
-        dmlops_plan_Loop_16 made_1;
-        memset(&made_1, 0, sizeof made_1);
-        return made_1;
+        memset(result, 0, sizeof *result);
+        return;
     }
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
@@ -29635,17 +29263,17 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* pla
     int64_t looked = 1;
     for (int64_t place = 0; place < told->output.sizes.count; ++place) {
         const int64_t size = told->output.sizes.items[place];
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
-            movement.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
-            movement.steps.count)]);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, movement->strides.items[dmlops_item(planning, place,
+            movement->strides.count)]);
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, movement->steps.items[dmlops_item(planning, place,
+            movement->steps.count)]);
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, told->output.strides.items[dmlops_item(planning,
             place, told->output.strides.count)]);
         dmlops_plan_Loop loop;
         loop.size = size;
-        loop.strides = made_2;
+        dmlops_plan_int_16_copy(&loop.strides, &made_1);
         read = dmlops_add(read, dmlops_multiply(dmlops_subtract(size, 1), loop.strides.items[dmlops_item(planning, 0,
             loop.strides.count)]));
         looked = dmlops_add(looked, dmlops_multiply(dmlops_subtract(size, 1), loop.strides.items[dmlops_item(planning,
@@ -29655,45 +29283,49 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* pla
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &loop);
     }
     int64_t last = 0;
-    for (int64_t each_3 = 0; each_3 < movement.lookups.count; ++each_3) {
-        const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_3];
+    for (int64_t each_2 = 0; each_2 < movement->lookups.count; ++each_2) {
+        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_2];
         read = dmlops_add(read, dmlops_multiply(dmlops_subtract(lookup->size, 1), lookup->stride));
         last = dmlops_max(last, lookup->offset);
     }
     dmlops_plan_check_reach(planning, &told->output, told->output_bytes, written);
     dmlops_plan_check_reach(planning, &told->input, told->input_bytes, read);
     dmlops_plan_check_reach(planning, &told->indices, told->indices_bytes, dmlops_add(last, looked));
-    return loops;
+    dmlops_plan_Loop_16_copy(result, &loops);
+    return;
 }
 
 /* Loops, at least one. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
+DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Loop_16* result) {
     if (loops->count == 0) {
-        dmlops_plan_Loop_16 made_1;
+        result->count = 0;
+        dmlops_plan_int_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 1);
-        dmlops_plan_Loop made_3;
-        made_3.size = 1;
-        made_3.strides = made_2;
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_3);
-        return made_1;
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 1);
+        dmlops_plan_Loop made_2;
+        made_2.size = 1;
+        dmlops_plan_int_16_copy(&made_2.strides, &made_1);
+        dmlops_plan_Loop_16_insert(planning, result, result->count, &made_2);
+        return;
     }
-    return *loops;
+    dmlops_plan_Loop_16_copy(result, loops);
+    return;
 }
 
 /* The same movement in elements of up to 16 bytes, where it copies runs of them. */
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved) {
-    dmlops_plan_Loop inner = moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
-    if ((inner.strides.items[dmlops_item(planning, 0, inner.strides.count)] != 1) ||
-        (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] != 0) ||
-        (inner.strides.items[dmlops_item(planning, 2, inner.strides.count)] != 1)) {
-        return *moved;
+DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
+    result) {
+    const dmlops_plan_Loop * inner = &moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
+    if ((inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] != 1) ||
+        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] != 0) ||
+        (inner->strides.items[dmlops_item(planning, 2, inner->strides.count)] != 1)) {
+        *result = *moved;
+        return;
     }
-    int64_t factor = dmlops_gcd(dmlops_divide(16, moved->bytes), inner.size);
+    int64_t factor = dmlops_gcd(dmlops_divide(16, moved->bytes), inner->size);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, moved->loops.count); ++each_1) {
         const dmlops_plan_Loop* loop = &moved->loops.items[each_1];
         factor = dmlops_gcd(factor, dmlops_gcd(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)],
@@ -29717,7 +29349,7 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
             dmlops_divide(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)], factor));
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
-        made_5.strides = made_4;
+        dmlops_plan_int_16_copy(&made_5.strides, &made_4);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
     dmlops_plan_int_16 made_6;
@@ -29726,11 +29358,13 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
     dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
     dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
     dmlops_plan_Loop made_7;
-    made_7.size = dmlops_divide(inner.size, factor);
-    made_7.strides = made_6;
+    made_7.size = dmlops_divide(inner->size, factor);
+    dmlops_plan_int_16_copy(&made_7.strides, &made_6);
     dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_7);
-    dmlops_plan_Loop_16 made_8 = dmlops_plan_merged(planning, &loops);
-    dmlops_plan_Loop_16 made_9 = dmlops_plan_or_lone(planning, &made_8);
+    dmlops_plan_Loop_16 made_8;
+    dmlops_plan_merged(planning, &loops, &made_8);
+    dmlops_plan_Loop_16 made_9;
+    dmlops_plan_or_lone(planning, &made_8, &made_9);
     dmlops_plan_Lookup_8 made_10;
     made_10.count = 0;
     for (int64_t each_11 = 0; each_11 < moved->lookups.count; ++each_11) {
@@ -29741,28 +29375,30 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
         made_12.offset = lookup->offset;
         dmlops_plan_Lookup_8_insert(planning, &made_10, made_10.count, &made_12);
     }
-    dmlops_plan_Moved made_13;
-    made_13.bytes = dmlops_multiply(moved->bytes, factor);
-    made_13.loops = made_9;
-    made_13.lookups = made_10;
-    return made_13;
+    result->bytes = dmlops_multiply(moved->bytes, factor);
+    dmlops_plan_Loop_16_copy(&result->loops, &made_9);
+    dmlops_plan_Lookup_8_copy(&result->lookups, &made_10);
+    return;
 }
 
 /* The same movement down strips of a cache line, where the index chooses the row to read from. Row by row, every
    element of a row may come from another row; by the time its neighbours in memory are wanted, the cache has lost
    them. The rows of a strip fit. */
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved) {
+DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
+    result) {
     int64_t rank = moved->loops.count;
     if ((rank < 2) || (rank >= 8)) {
-        return *moved;
+        *result = *moved;
+        return;
     }
-    dmlops_plan_Loop inner = moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
+    const dmlops_plan_Loop * inner = &moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
     int64_t width = dmlops_divide(128, moved->bytes);
-    int chosen = (inner.strides.items[dmlops_item(planning, 0, inner.strides.count)] == 1) &&
-        (inner.strides.items[dmlops_item(planning, 2, inner.strides.count)] == 1) &&
-        (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] > 0);
-    if (!chosen || (dmlops_modulo(inner.size, width) != 0) || (inner.size == width)) {
-        return *moved;
+    int chosen = (inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] == 1) &&
+        (inner->strides.items[dmlops_item(planning, 2, inner->strides.count)] == 1) &&
+        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 0);
+    if (!chosen || (dmlops_modulo(inner->size, width) != 0) || (inner->size == width)) {
+        *result = *moved;
+        return;
     }
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
@@ -29770,31 +29406,34 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, c
         const dmlops_plan_Loop* item = &moved->loops.items[each_1];
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, item);
     }
-    dmlops_plan_Loop made_2 = dmlops_plan_in_steps(planning, &inner, width);
+    dmlops_plan_Loop made_2;
+    dmlops_plan_in_steps(planning, inner, width, &made_2);
     dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
     dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &moved->loops.items[dmlops_item(planning, -2,
         moved->loops.count)]);
     dmlops_plan_Loop made_3;
     made_3.size = width;
-    made_3.strides = inner.strides;
+    dmlops_plan_int_16_copy(&made_3.strides, &inner->strides);
     dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
-    dmlops_plan_Moved made_4;
-    made_4.bytes = moved->bytes;
-    made_4.loops = loops;
-    made_4.lookups = moved->lookups;
-    return made_4;
+    result->bytes = moved->bytes;
+    dmlops_plan_Loop_16_copy(&result->loops, &loops);
+    dmlops_plan_Lookup_8_copy(&result->lookups, &moved->lookups);
+    return;
 }
 
 /* The movement as it is, in as few loops as possible. */
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told) {
-    dmlops_plan_Loop_16 made_1 = dmlops_plan_checked_loops(planning, told);
-    dmlops_plan_Loop_16 made_2 = dmlops_plan_merged(planning, &made_1);
-    dmlops_plan_Loop_16 loops = dmlops_plan_or_lone(planning, &made_2);
-    dmlops_plan_Moved made_3;
-    made_3.bytes = dmlops_divide(told->output.bits, 8);
-    made_3.loops = loops;
-    made_3.lookups = told->movement.lookups;
-    return made_3;
+DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told, dmlops_plan_Moved*
+    result) {
+    dmlops_plan_Loop_16 made_1;
+    dmlops_plan_checked_loops(planning, told, &made_1);
+    dmlops_plan_Loop_16 made_2;
+    dmlops_plan_merged(planning, &made_1, &made_2);
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_or_lone(planning, &made_2, &loops);
+    result->bytes = dmlops_divide(told->output.bits, 8);
+    dmlops_plan_Loop_16_copy(&result->loops, &loops);
+    dmlops_plan_Lookup_8_copy(&result->lookups, &told->movement.lookups);
+    return;
 }
 
 /* How many of an element's indices are loaded at once, where they lie side by side; else 1. */
@@ -29816,10 +29455,13 @@ DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const d
 
 /* The one dispatch that gathers, in the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
-    dmlops_plan_Moved made_1 = dmlops_plan_moved_of(planning, told);
-    dmlops_plan_Moved made_2 = dmlops_plan_widened(planning, &made_1);
-    dmlops_plan_Moved moved = dmlops_plan_striped(planning, &made_2);
-    dmlops_plan_Loop inner = moved.loops.items[dmlops_item(planning, -1, moved.loops.count)];
+    dmlops_plan_Moved made_1;
+    dmlops_plan_moved_of(planning, told, &made_1);
+    dmlops_plan_Moved made_2;
+    dmlops_plan_widened(planning, &made_1, &made_2);
+    dmlops_plan_Moved moved;
+    dmlops_plan_striped(planning, &made_2, &moved);
+    const dmlops_plan_Loop * inner = &moved.loops.items[dmlops_item(planning, -1, moved.loops.count)];
     int64_t bits = dmlops_multiply(moved.bytes, 8);
     dmlops_plan_int_64 outer;
     outer.count = 0;
@@ -29828,8 +29470,8 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, 2,
             loop->strides.count)]);
     }
-    int64_t vector = dmlops_plan_vector_width(planning, bits, inner.size, inner.strides.items[dmlops_item(planning, 2,
-        inner.strides.count)], &outer);
+    int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
+        2, inner->strides.count)], &outer);
     int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
     int64_t index_vector = dmlops_plan_tuple_width(planning, &moved, told->indices.bits);
     int by_tuples = index_vector > 1;
@@ -29839,7 +29481,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         vector = made_4;
         unroll = made_5;
     }
-    if (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] == 1) {
+    if (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] == 1) {
         index_vector = dmlops_gcd(vector, dmlops_divide(128, told->indices.bits));
         for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
             const dmlops_plan_Loop* loop = &moved.loops.items[each_6];
@@ -29856,22 +29498,24 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Loop* item = &moved.loops.items[each_8];
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_plan_Loop made_9 = dmlops_plan_in_steps(planning, &inner, vector);
+    dmlops_plan_Loop made_9;
+    dmlops_plan_in_steps(planning, inner, vector, &made_9);
     dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_9);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll);
-    dmlops_out_define(planning, "", "ELEMENT_SIZE", moved.bytes);
-    dmlops_out_define(planning, "", "INDEX_SIZE", dmlops_divide(told->indices.bits, 8));
-    dmlops_out_define(planning, "", "INDEX_SIGNED", (int64_t)told->indices.is_signed);
-    dmlops_out_define(planning, "", "RANK", vectors.count);
-    dmlops_out_define(planning, "", "LOOKUPS", moved.lookups.count);
-    dmlops_out_define(planning, "", "VECTOR", vector);
-    dmlops_out_define(planning, "", "INDEX_VECTOR", index_vector);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENT_SIZE"), moved.bytes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIZE"), dmlops_divide(told->indices.bits, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIGNED"), (int64_t)told->indices.is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), moved.lookups.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_VECTOR"), index_vector);
     if (moved.lookups.count > 1) {
-        dmlops_out_define(planning, "", "BY_TUPLES", (int64_t)by_tuples);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("BY_TUPLES"), (int64_t)by_tuples);
     }
-    dmlops_out_define(planning, "", "UNROLL", unroll);
-    dmlops_out_define(planning, "", "NUM_THREADS", 512);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), unroll);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
     dmlops_plan_GatherResources made_10;
     made_10.input = told->input.buffer;
     made_10.indices = told->indices.buffer;
@@ -29879,7 +29523,8 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_read(planning, &made_10.input);
     dmlops_out_read(planning, &made_10.indices);
     dmlops_out_write(planning, &made_10.output);
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_Dimension_10 made_11;
+    dmlops_plan_dimensions(planning, &vectors, &made_11);
     dmlops_plan_GatherLookup_8 made_12;
     made_12.count = 0;
     for (int64_t each_13 = 0; each_13 < moved.lookups.count; ++each_13) {
@@ -29893,10 +29538,10 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_GatherParams made_15;
     made_15.count = count;
     made_15.groupColumns = groups.columns;
-    made_15.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
-    made_15.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
-    made_15.dimensions = made_11;
-    made_15.lookups = made_12;
+    made_15.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
+    made_15.indexStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
+    dmlops_plan_Dimension_10_copy(&made_15.dimensions, &made_11);
+    dmlops_plan_GatherLookup_8_copy(&made_15.lookups, &made_12);
     dmlops_put_GatherParams(planning, &made_15);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -29937,14 +29582,14 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int6
 }
 
 /* An output by its last two dimensions; one row where there is one dimension alone. */
-DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    dmlops_plan_Extent* result) {
     int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
     int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
-    dmlops_plan_Extent made_1;
-    made_1.columns = columns;
-    made_1.rows = rows;
-    made_1.planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
-    return made_1;
+    result->columns = columns;
+    result->rows = rows;
+    result->planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    return;
 }
 
 /* The taps along an axis for which there is room, in tables of so many entries. */
@@ -29958,29 +29603,28 @@ DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dml
 }
 
 /* A tile of few elements: one for each thread, with many taps under way. */
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, int64_t taps) {
+DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
+    dmlops_plan_SeparableTile* result) {
     int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
     int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
     int64_t ahead = dmlops_min(taps, 4);
-    dmlops_plan_SeparableTile made_1;
-    made_1.threads = dmlops_multiply(across, rows);
-    made_1.across = across;
-    made_1.columns = 1;
-    made_1.rows = rows;
-    made_1.planes = 1;
-    made_1.at_once = 1;
-    made_1.taps = taps;
-    made_1.rows_ahead = ahead;
-    made_1.taps_ahead = ahead;
-    made_1.span = 0;
-    return made_1;
+    result->threads = dmlops_multiply(across, rows);
+    result->across = across;
+    result->columns = 1;
+    result->rows = rows;
+    result->planes = 1;
+    result->at_once = 1;
+    result->taps = taps;
+    result->rows_ahead = ahead;
+    result->taps_ahead = ahead;
+    result->span = 0;
+    return;
 }
 
 /* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
    are. */
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, const dmlops_plan_Tensor* tensor, int64_t taps) {
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
+    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result) {
     int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
         tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
     columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
@@ -29988,36 +29632,36 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_plannin
         dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
         extent->columns), taps), 4));
     int64_t rows = dmlops_min(extent->rows, 8);
-    dmlops_plan_SeparableTile made_1;
-    made_1.threads = 256;
-    made_1.across = columns;
-    made_1.columns = 1;
-    made_1.rows = rows;
-    made_1.planes = 1;
-    made_1.at_once = 1;
-    made_1.taps = taps;
-    made_1.rows_ahead = 4;
-    made_1.taps_ahead = 1;
-    made_1.span = span;
-    return made_1;
+    result->threads = 256;
+    result->across = columns;
+    result->columns = 1;
+    result->rows = rows;
+    result->planes = 1;
+    result->at_once = 1;
+    result->taps = taps;
+    result->rows_ahead = 4;
+    result->taps_ahead = 1;
+    result->span = span;
+    return;
 }
 
 /* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
-    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, output, &extent);
     int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
     if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
-        dmlops_plan_SeparableTile made_1 = dmlops_plan_few_tile(planning, &extent, taps);
-        return made_1;
+        dmlops_plan_few_tile(planning, &extent, taps, result);
+        return;
     }
     int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
         extent.columns);
     int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
     is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
     if (one->is_sum && output->is_float && is_smaller) {
-        dmlops_plan_SeparableTile made_2 = dmlops_plan_spanning_tile(planning, &extent, tensor, taps);
-        return made_2;
+        dmlops_plan_spanning_tile(planning, &extent, tensor, taps, result);
+        return;
     }
     int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
     int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
@@ -30043,18 +29687,17 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planni
     }
     taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
         dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
-    dmlops_plan_SeparableTile made_3;
-    made_3.threads = threads;
-    made_3.across = across;
-    made_3.columns = 4;
-    made_3.rows = rows;
-    made_3.planes = planes;
-    made_3.at_once = at_once;
-    made_3.taps = taps;
-    made_3.rows_ahead = 1;
-    made_3.taps_ahead = 1;
-    made_3.span = 0;
-    return made_3;
+    result->threads = threads;
+    result->across = across;
+    result->columns = 4;
+    result->rows = rows;
+    result->planes = planes;
+    result->at_once = at_once;
+    result->taps = taps;
+    result->rows_ahead = 1;
+    result->taps_ahead = 1;
+    result->span = 0;
+    return;
 }
 
 /* The pass that applies, by its place, or NONE. */
@@ -30082,98 +29725,99 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    dmlops_plan_SeparablePass one = shader->separable.items[dmlops_item(planning, place, shader->separable.count)];
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, one.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, one.output, told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
+        shader->separable.count)];
+    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, one->tensor, told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, one->output, told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
     if (whole >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
-        if (bound->is_present) {
-            dmlops_plan_check_span(planning, bound);
-        }
-    }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
     if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_3);
+        dmlops_plan_Buffer made_1;
+        made_1 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_1);
     }
-    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
-    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
-    dmlops_plan_Extent extent = made_4;
-    dmlops_plan_SeparableTile tile = made_5;
+    dmlops_plan_Extent made_2;
+    dmlops_plan_extent_of(planning, output, &made_2);
+    dmlops_plan_SeparableTile made_3;
+    dmlops_plan_separable_tile(planning, one, tensor, output, &made_3);
+    dmlops_plan_Extent extent;
+    extent = made_2;
+    dmlops_plan_SeparableTile tile;
+    tile = made_3;
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
         dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
-    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads),
-        tile.threads, 1);
-    dmlops_out_define(planning, "", "PASS", one.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
-    dmlops_out_define(planning, "", "RANK", output.sizes.count);
-    dmlops_out_define(planning, "", "ACROSS", tile.across);
-    dmlops_out_define(planning, "", "COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
-    dmlops_out_define(planning, "", "PLANES", tile.at_once);
-    dmlops_out_define(planning, "", "TAPS", tile.taps);
-    dmlops_out_define(planning, "", "ROWS_AHEAD", tile.rows_ahead);
-    dmlops_out_define(planning, "", "TAPS_AHEAD", tile.taps_ahead);
-    dmlops_out_define(planning, "", "SPAN", tile.span);
-    int is_apart = one.is_sum && (tile.columns > 1) && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning,
-        -1, tensor.sizes.count)] > extent.columns);
+    dmlops_plan_Groups grid_;
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads), tile.threads, 1, &grid_);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), tile.across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PLANES"), tile.planes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.at_once);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS_AHEAD"), tile.rows_ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AHEAD"), tile.taps_ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
+    int is_apart = one->is_sum && (tile.columns > 1) && (output->bits >= 16) &&
+        (tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] > extent.columns);
     dmlops_plan_int_64 others;
     others.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
-        const int64_t size = output.sizes.items[each_6];
-        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
+    for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, output->sizes.count); ++each_4) {
+        const int64_t size = output->sizes.items[each_4];
+        const int64_t stride = output->strides.items[dmlops_item(planning, each_4, output->strides.count)];
         dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
     }
-    int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
-        output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
-    dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (is_apart || (tile.columns == 1)) ? 1 : vector);
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
-        const int64_t size = output.sizes.items[each_8];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_Loop made_10;
-        made_10.size = size;
-        made_10.strides = made_9;
-        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    int64_t vector = dmlops_plan_vector_width(planning, output->bits, extent.columns,
+        output->strides.items[dmlops_item(planning, -1, output->strides.count)], &others);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : vector);
+    dmlops_plan_Loop_16 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < output->sizes.count; ++each_6) {
+        const int64_t size = output->sizes.items[each_6];
+        dmlops_plan_int_16 made_7;
+        made_7.count = 0;
+        dmlops_plan_Loop made_8;
+        made_8.size = size;
+        dmlops_plan_int_16_copy(&made_8.strides, &made_7);
+        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_8);
     }
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
-    dmlops_plan_Loop_16 made_12;
-    made_12.count = 0;
+    dmlops_plan_Dimension_10 made_9;
+    dmlops_plan_dimensions(planning, &made_5, &made_9);
+    dmlops_plan_Loop_16 made_10;
+    made_10.count = 0;
+    dmlops_plan_int_16 made_11;
+    made_11.count = 0;
+    dmlops_plan_Loop made_12;
+    made_12.size = down;
+    dmlops_plan_int_16_copy(&made_12.strides, &made_11);
+    dmlops_plan_Loop_16_insert(planning, &made_10, made_10.count, &made_12);
     dmlops_plan_int_16 made_13;
     made_13.count = 0;
     dmlops_plan_Loop made_14;
-    made_14.size = down;
-    made_14.strides = made_13;
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = across;
-    made_16.strides = made_15;
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
-    dmlops_plan_Dimension_10 made_17 = dmlops_plan_dimensions(planning, &made_12);
+    made_14.size = across;
+    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
+    dmlops_plan_Loop_16_insert(planning, &made_10, made_10.count, &made_14);
+    dmlops_plan_Dimension_10 made_15;
+    dmlops_plan_dimensions(planning, &made_10, &made_15);
     dmlops_plan_SeparableParams params;
-    params.sizes = made_11;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.tiles = made_17;
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_9);
+    dmlops_plan_int_512_copy(&params.lists, &known.lists);
+    dmlops_plan_int_32_copy(&params.activations, &known.activations);
+    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    dmlops_plan_Dimension_10_copy(&params.tiles, &made_15);
     params.planeCount = extent.planes;
     params.groupColumns = grid_.columns;
-    params.scalars = known.scalars;
+    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
     dmlops_put_SeparableParams(planning, &params);
     dmlops_out_dispatch(planning, &grid_, 0);
 }
@@ -30182,121 +29826,121 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, int64_t across, int64_t rows) {
     int64_t count = 1;
-    dmlops_plan_int_8 sizes = told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
-    dmlops_plan_int_8 covering = told->covering;
-    for (int64_t d = 0; d < covering.count; ++d) {
-        const int64_t size = covering.items[d];
-        int64_t from_end = dmlops_subtract(dmlops_subtract(covering.count, 1), d);
+    const dmlops_plan_int_8 * sizes = &told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
+    const dmlops_plan_int_8 * covering = &told->covering;
+    for (int64_t d = 0; d < covering->count; ++d) {
+        const int64_t size = covering->items[d];
+        int64_t from_end = dmlops_subtract(dmlops_subtract(covering->count, 1), d);
         int64_t others = (from_end == 0) ? dmlops_subtract(across, 1) : ((from_end == 1) ? dmlops_subtract(rows, 1) :
             0);
-        int64_t of = dmlops_subtract(dmlops_subtract(sizes.count, 1), from_end);
+        int64_t of = dmlops_subtract(dmlops_subtract(sizes->count, 1), from_end);
         count = dmlops_plan_times(planning, count, dmlops_add(dmlops_add(dmlops_max(size, 1),
-            dmlops_plan_ceil_div(planning, dmlops_multiply(others, sizes.items[dmlops_item(planning, of,
-            sizes.count)]), output->sizes.items[dmlops_item(planning, of, output->sizes.count)])), 1));
+            dmlops_plan_ceil_div(planning, dmlops_multiply(others, sizes->items[dmlops_item(planning, of,
+            sizes->count)]), output->sizes.items[dmlops_item(planning, of, output->sizes.count)])), 1));
     }
     return count;
 }
 
 /* The tile of a group. */
-DMLOPS_CALLED dmlops_plan_NearbyTile dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->nearby.output, told->tensors.count)];
-    int64_t rank = output.sizes.count;
+DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_NearbyTile* result) {
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->nearby.output,
+        told->tensors.count)];
+    int64_t rank = output->sizes.count;
     if (told->is_double || (told->covering.count < 2) || (dmlops_add(told->covering.count, shader->nearby.head) !=
         rank)) {
-        dmlops_plan_NearbyTile made_1;
-        made_1.across = 0;
-        made_1.rows = 0;
-        return made_1;
+        result->across = 0;
+        result->rows = 0;
+        return;
     }
-    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, output, &extent);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns, 32));
     int64_t rows = dmlops_plan_ceil_div(planning, extent.rows, dmlops_plan_ceil_div(planning, extent.rows, 32));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told,
-        &output, across, rows) > 2048))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told, output,
+        across, rows) > 2048))) {
         rows = dmlops_divide(rows, 2);
     }
-    dmlops_plan_NearbyTile made_2;
-    made_2.across = across;
-    made_2.rows = rows;
-    return made_2;
+    result->across = across;
+    result->rows = rows;
+    return;
 }
 
 /* One dispatch; the passes of the definition where groups have no room. */
 DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_NearbyTile tile = dmlops_plan_nearby_tile(planning, told, shader);
+    dmlops_plan_NearbyTile tile;
+    dmlops_plan_nearby_tile(planning, told, shader, &tile);
     if (tile.rows == 0) {
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->nearby.output, told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    dmlops_plan_int_8 kept = told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
-    if (dmlops_max(whole, dmlops_plan_element_count(planning, &kept)) >= INT64_C(2147483648)) {
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->nearby.output,
+        told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
+    const dmlops_plan_int_8 * kept = &told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
+    if (dmlops_max(whole, dmlops_plan_element_count(planning, kept)) >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, dmlops_max(whole,
-            dmlops_plan_element_count(planning, &kept)));
+            dmlops_plan_element_count(planning, kept)));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
-        if (bound->is_present) {
-            dmlops_plan_check_span(planning, bound);
-        }
-    }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
-    dmlops_out_write(planning, &made_3);
-    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_Buffer made_1;
+    made_1 = dmlops_out_scratch(planning, 8, 0);
+    dmlops_out_write(planning, &made_1);
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, output, &extent);
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, tile.across);
     int64_t threads = dmlops_multiply(tile.across, dmlops_min(dmlops_divide(256, tile.across), tile.rows));
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, down, across), extent.planes), threads), threads, 1);
-    dmlops_out_define(planning, "", "PASS", shader->nearby.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", threads);
-    dmlops_out_define(planning, "", "RANK", output.sizes.count);
-    dmlops_out_define(planning, "", "ACROSS", tile.across);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "ROOM", 2048);
-    dmlops_plan_Loop_16 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < output.sizes.count; ++each_5) {
-        const int64_t size = output.sizes.items[each_5];
-        dmlops_plan_int_16 made_6;
-        made_6.count = 0;
-        dmlops_plan_Loop made_7;
-        made_7.size = size;
-        made_7.strides = made_6;
-        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_7);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
+        down, across), extent.planes), threads), threads, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->nearby.number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), tile.across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROOM"), 2048);
+    dmlops_plan_Loop_16 made_2;
+    made_2.count = 0;
+    for (int64_t each_3 = 0; each_3 < output->sizes.count; ++each_3) {
+        const int64_t size = output->sizes.items[each_3];
+        dmlops_plan_int_16 made_4;
+        made_4.count = 0;
+        dmlops_plan_Loop made_5;
+        made_5.size = size;
+        dmlops_plan_int_16_copy(&made_5.strides, &made_4);
+        dmlops_plan_Loop_16_insert(planning, &made_2, made_2.count, &made_5);
     }
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &made_4);
-    dmlops_plan_Loop_16 made_9;
-    made_9.count = 0;
+    dmlops_plan_Dimension_10 made_6;
+    dmlops_plan_dimensions(planning, &made_2, &made_6);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    dmlops_plan_int_16 made_8;
+    made_8.count = 0;
+    dmlops_plan_Loop made_9;
+    made_9.size = down;
+    dmlops_plan_int_16_copy(&made_9.strides, &made_8);
+    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_9);
     dmlops_plan_int_16 made_10;
     made_10.count = 0;
     dmlops_plan_Loop made_11;
-    made_11.size = down;
-    made_11.strides = made_10;
-    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_11);
-    dmlops_plan_int_16 made_12;
-    made_12.count = 0;
-    dmlops_plan_Loop made_13;
-    made_13.size = across;
-    made_13.strides = made_12;
-    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_13);
-    dmlops_plan_Dimension_10 made_14 = dmlops_plan_dimensions(planning, &made_9);
+    made_11.size = across;
+    dmlops_plan_int_16_copy(&made_11.strides, &made_10);
+    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_11);
+    dmlops_plan_Dimension_10 made_12;
+    dmlops_plan_dimensions(planning, &made_7, &made_12);
     dmlops_plan_NearbyParams params;
-    params.sizes = made_8;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.tiles = made_14;
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_6);
+    dmlops_plan_int_512_copy(&params.lists, &known.lists);
+    dmlops_plan_int_32_copy(&params.activations, &known.activations);
+    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    dmlops_plan_Dimension_10_copy(&params.tiles, &made_12);
     params.planeCount = extent.planes;
     params.groupColumns = groups.columns;
-    params.scalars = known.scalars;
+    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
     dmlops_put_NearbyParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -30330,18 +29974,19 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
-        made_3.strides = made_2;
+        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
     }
-    dmlops_out_define_text(planning, "", "MAGNITUDE", dmlops_plan_magnitude(planning, told->input.bits,
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, told->input.bits,
         told->input.is_float));
-    dmlops_out_define(planning, "", "RANK", loops.count);
-    dmlops_out_define(planning, "", "ITEMS", 4);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->coordinates);
-    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
+    dmlops_plan_Buffer made_4;
+    made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
     dmlops_plan_NonzeroResources made_5;
     made_5.input = told->input.buffer;
     made_5.starts = made_4;
@@ -30353,9 +29998,11 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_out_write(planning, &made_5.coordinates);
     dmlops_out_share(planning);
     for (int64_t stage = 0; stage < 3; ++stage) {
-        dmlops_plan_Groups groups = dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1);
-        dmlops_out_define(planning, "", "STAGE", stage);
-        dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &loops);
+        dmlops_plan_Groups groups;
+        dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1, &groups);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+        dmlops_plan_Dimension_10 made_6;
+        dmlops_plan_dimensions(planning, &loops, &made_6);
         dmlops_plan_NonzeroParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -30364,7 +30011,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.rowStride = told->coordinates.strides.items[dmlops_item(planning, -2, told->coordinates.strides.count)];
         params.columnStride = told->coordinates.strides.items[dmlops_item(planning, -1,
             told->coordinates.strides.count)];
-        params.dimensions = made_6;
+        dmlops_plan_Dimension_10_copy(&params.dimensions, &made_6);
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, stage > 0);
     }
@@ -30399,7 +30046,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
-        made_3.strides = made_2;
+        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
     }
     if (dmlops_plan_is_packed(planning, &told->output)) {
@@ -30410,95 +30057,634 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_int_16_insert(planning, &made_5, made_5.count, 1);
         dmlops_plan_Loop made_6;
         made_6.size = count;
-        made_6.strides = made_5;
+        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
         dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_6);
-        loops = made_4;
+        dmlops_plan_Loop_16_copy(&loops, &made_4);
     }
     int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
         loops.count)].strides.items[dmlops_item(planning, 0, loops.items[dmlops_item(planning, 0,
         loops.count)].strides.count)] == 1);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, blocks, 256, 1);
-    dmlops_out_define(planning, "", "RANK", loops.count);
-    dmlops_out_define(planning, "", "VECTOR", (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
-    dmlops_plan_Tensor following = told->next_state;
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, blocks, 256, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    const dmlops_plan_Tensor * following = &told->next_state;
     dmlops_plan_PhiloxResources made_7;
     made_7.state = told->state.buffer;
     made_7.output = told->output.buffer;
-    made_7.next_state = *(following.is_present ? &following.buffer : &told->output.buffer);
+    made_7.next_state = *(following->is_present ? &following->buffer : &told->output.buffer);
     dmlops_out_read(planning, &made_7.state);
     dmlops_out_write(planning, &made_7.output);
     dmlops_out_write(planning, &made_7.next_state);
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_Dimension_10 made_8;
+    dmlops_plan_dimensions(planning, &loops, &made_8);
     dmlops_plan_PhiloxParams params;
     params.count = count;
     params.groupColumns = groups.columns;
     params.blocks = blocks;
     params.inputStateStride = told->state.strides.items[dmlops_item(planning, -1, told->state.strides.count)];
-    params.outputStateGiven = (int64_t)following.is_present;
-    params.outputStateStride = following.is_present ? following.strides.items[dmlops_item(planning, -1,
-        following.strides.count)] : 0;
-    params.dimensions = made_8;
+    params.outputStateGiven = (int64_t)following->is_present;
+    params.outputStateStride = following->is_present ? following->strides.items[dmlops_item(planning, -1,
+        following->strides.count)] : 0;
+    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_8);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The same with rows and columns, and with them the factors, in each other's place. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+/* The window: the definition's own, or that of a contraction. */
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result) {
+    const dmlops_plan_Factors * factors = &told->factors;
+    if (factors->window.sizes.count == 0) {
+        *result = told->sliding;
+        return;
+    }
+    dmlops_plan_Window window;
+    dmlops_plan_upright(planning, &factors->window, &window);
+    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(tensor->sizes.count, window.sizes.count);
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+        const int64_t size = tensor->sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+        }
+    }
+    dmlops_plan_Frame frame;
+    frame.first = window.right_first;
+    frame.steps = window.right_steps;
+    frame.taps = window.right_taps;
+    frame.limits = limits;
+    result->places = factors->right;
+    result->sizes = window.sizes;
+    result->axes = window.axes;
+    result->window = frame;
+    result->counted = told->sliding.counted;
+    return;
+}
+
+/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
+DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result) {
+    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
+    if (d < 0) {
+        result->places = 1;
+        result->first = 0;
+        result->step = 1;
+        result->tap = 1;
+        result->limit = 1;
+        result->elements = 1;
+        result->divisor = 1;
+        return;
+    }
+    const dmlops_plan_Frame * frame = &sliding->window;
+    const dmlops_plan_int_8 * divisors = &told->factors.window.right_divisors;
+    int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
+    result->places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
+    result->first = first;
+    result->step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
+    result->tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
+    result->limit = frame->limits.items[dmlops_item(planning, d, frame->limits.count)];
+    result->elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+        sliding->axes.count)], output->sizes.count)];
+    result->divisor = (divisors->count > 0) ? divisors->items[dmlops_item(planning, d, divisors->count)] : 1;
+    return;
+}
+
+/* Whether the shader has such a way for the description. */
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding;
+    dmlops_plan_sliding_of(planning, told, shader, &sliding);
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
+        told->tensors.count)];
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
+    for (int64_t d = 0; d < sliding.axes.count; ++d) {
+        const int64_t axis = sliding.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output->sizes.count, sliding.sizes.count), d));
+    }
+    const dmlops_plan_Frame * counted = &sliding.counted;
+    for (int64_t each_1 = 0; each_1 < counted->first.count; ++each_1) {
+        const int64_t first = counted->first.items[each_1];
+        const int64_t tap = counted->taps.items[dmlops_item(planning, each_1, counted->taps.count)];
+        is_straight = is_straight && (tap > first);
+    }
+    return is_straight;
+}
+
+/* Whether a contraction has a window, and so few rows for each group of channels that they make no tile. Places that
+   are quotients only blocks have. */
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t rows) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    if (!told->factors.applies || (window->sizes.count == 0) || (rows >= 4)) {
+        return 0;
+    }
+    return !dmlops_plan_is_divided(planning, window) || dmlops_plan_in_blocks(planning, told, shader);
+}
+
+/* Whether threads work out blocks. */
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding;
+    dmlops_plan_sliding_of(planning, told, shader, &sliding);
+    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
+        told->tensors.count)];
+    dmlops_plan_Line made_1;
+    dmlops_plan_line_of(planning, told, &sliding, output, 1, &made_1);
+    dmlops_plan_Line made_2;
+    dmlops_plan_line_of(planning, told, &sliding, output, 0, &made_2);
+    dmlops_plan_Line down;
+    down = made_1;
+    dmlops_plan_Line across;
+    across = made_2;
+    dmlops_plan_Block block;
+    dmlops_plan_block_of(planning, tensor, output, &down, &across, dmlops_plan_most_shares(planning, told,
+        dmlops_plan_layers_of(planning, told, &sliding, &down, &across)), &block);
+    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+}
+
+/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
+    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
+        dmlops_multiply(down->places, across->places)), channels);
+}
+
+/* What the first place of the window for element 0 leaves over. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
     (void)planning;
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = found->sizes;
-    made_1.row_axis = found->column_axis;
-    made_1.column_axis = found->row_axis;
-    made_1.rows = found->columns;
-    made_1.columns = found->rows;
-    made_1.run = 1;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = found->right;
-    made_1.right = found->left;
-    return made_1;
+    return dmlops_modulo(line->first, line->divisor);
+}
+
+/* How far elements are apart that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
+}
+
+/* How far the windows of so many neighbours reach together. */
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
+        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
+        line->divisor), 1);
+}
+
+/* Whether a thread can hold what a block of that size needs. */
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
+    int is_small = (dmlops_multiply(rows, columns) <= 64) && (dmlops_min(down->step, across->step) > 0);
+    is_small = is_small && (dmlops_multiply(down->places, across->places) <= 81);
+    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
+    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
+        columns)) <= 40);
+}
+
+/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares,
+    dmlops_plan_Block* result) {
+    int64_t least_rows = dmlops_plan_alike(planning, down);
+    int64_t least_columns = dmlops_plan_alike(planning, across);
+    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
+    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
+        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
+    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
+        least_columns);
+    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
+        least_columns);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
+        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)))) {
+        rows = dmlops_divide(rows, 2);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
+        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
+        columns = dmlops_divide(columns, 2);
+    }
+    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)) {
+        result->rows = 0;
+        result->columns = 1;
+        result->vector = 1;
+        result->stored = 1;
+        result->lead = 0;
+        return;
+    }
+    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
+        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
+    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
+    result->rows = rows;
+    result->columns = columns;
+    result->vector = vector;
+    result->stored = stored;
+    result->lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
+        across->divisor), vector);
+    return;
+}
+
+/* How many threads may share the layers of a block: those of a sum. */
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers) {
+    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
+}
+
+/* How many threads share a block: more where there are few blocks. */
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
+    int64_t shares = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
+        131072))) {
+        shares = dmlops_multiply(2, shares);
+    }
+    return shares;
+}
+
+/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
+    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
+        >= 16)) ? 4 : 1;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return vector;
+}
+
+/* How many threads share a window, so that they read neighbours: more where there are few windows. */
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
+        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
+        lanes = dmlops_multiply(2, lanes);
+    }
+    return lanes;
+}
+
+/* How weights are read, in the order of the shader's constants; nothing where there are none. */
+DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
+    if (shader->sliding.weights == -1) {
+        dmlops_plan_int_16 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_64 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_16_copy(&result->steps, &made_1);
+        dmlops_plan_int_64_copy(&result->words, &made_2);
+        return;
+    }
+    dmlops_plan_Window window;
+    dmlops_plan_upright(planning, &told->factors.window, &window);
+    const dmlops_plan_Tensor * weights = &told->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
+        told->tensors.count)];
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    int64_t first = 0;
+    for (int64_t d = 0; d < window.left_first.count; ++d) {
+        const int64_t place = window.left_first.items[d];
+        int64_t stride = weights->strides.items[dmlops_item(planning,
+            dmlops_add(dmlops_subtract(weights->strides.count, window.sizes.count), d), weights->strides.count)];
+        first = dmlops_add(first, dmlops_multiply(place, stride));
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
+            window.left_taps.count)], place), stride), INT64_C(4294967296)));
+    }
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, output);
+    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning,
+        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output->sizes.count)],
+        groups);
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
+    dmlops_plan_int_64_insert(planning, &words, words.count, tensor->strides.items[dmlops_item(planning, 1,
+        tensor->strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights->strides.items[dmlops_item(planning, counts_rows,
+        weights->strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights->strides.items[dmlops_item(planning,
+        dmlops_subtract(1, counts_rows), weights->strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count,
+        dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
+        weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
+    dmlops_plan_int_16 constants;
+    constants.count = 0;
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_padded(planning, &steps, &made_3);
+    dmlops_plan_int_16_extend(planning, &constants, made_3.count, made_3.items);
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_padded(planning, &window.right_divisors, &made_4);
+    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
+    dmlops_plan_int_16_copy(&result->steps, &constants);
+    dmlops_plan_int_64_copy(&result->words, &words);
+    return;
+}
+
+/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
+   along. */
+DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        int64_t step = 0;
+        for (int64_t number = 0; number < sliding->places.count; ++number) {
+            const int64_t place = sliding->places.items[number];
+            if ((place == d) && (size > 1)) {
+                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
+            }
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
+    }
+    dmlops_plan_padded(planning, &steps, result);
+    return;
+}
+
+/* The constants of a frame: first coordinates, steps, taps, limits. */
+DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
+    dmlops_plan_int_32* result) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
+        const int64_t step = frame->steps.items[each_1];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
+    }
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
+        const int64_t tap = frame->taps.items[each_2];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
+    }
+    dmlops_plan_int_32 words;
+    words.count = 0;
+    dmlops_plan_int_8_4 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
+    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
+        const dmlops_plan_int_8* entries = &lists.items[each_3];
+        dmlops_plan_int_8 made_4;
+        dmlops_plan_eight(planning, entries, &made_4);
+        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
+    }
+    dmlops_plan_int_32_copy(result, &words);
+    return;
+}
+
+/* The constants of a window on a tensor: sizes, frame, strides. */
+DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_eight(planning, &sliding->sizes, &made_1);
+    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
+    dmlops_plan_int_32 made_2;
+    dmlops_plan_frame_words(planning, &sliding->window, &made_2);
+    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        }
+    }
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_eight(planning, &strides, &made_3);
+    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
+    dmlops_plan_int_64_copy(result, &words);
+    return;
+}
+
+/* The macros of a shader that works in blocks. */
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), block->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->places);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->places);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), down->step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), across->step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), down->tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), across->tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_Y"), down->divisor);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_X"), across->divisor);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_Y"), dmlops_plan_rest(planning, down));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_X"), dmlops_plan_rest(planning, across));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block->lead);
+}
+
+/* One dispatch; the passes of the definition where windows do not fit. */
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding;
+    dmlops_plan_sliding_of(planning, told, shader, &sliding);
+    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
+        told->tensors.count)];
+    dmlops_plan_Line made_1;
+    dmlops_plan_line_of(planning, told, &sliding, output, 1, &made_1);
+    dmlops_plan_Line made_2;
+    dmlops_plan_line_of(planning, told, &sliding, output, 0, &made_2);
+    dmlops_plan_Line down;
+    down = made_1;
+    dmlops_plan_Line across;
+    across = made_2;
+    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
+    int64_t most = dmlops_plan_most_shares(planning, told, layers);
+    dmlops_plan_Block block;
+    dmlops_plan_block_of(planning, tensor, output, &down, &across, most, &block);
+    int is_all = 1;
+    for (int64_t other = 0; other < told->tensors.count; ++other) {
+        const dmlops_plan_Tensor* one = &told->tensors.items[other];
+        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
+    }
+    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    if (shader->contracted.number != -1) {
+        dmlops_plan_Buffer made_3;
+        made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
+    }
+    dmlops_out_share(planning);
+    dmlops_plan_Weights weights;
+    dmlops_plan_weights_of(planning, told, shader, &weights);
+    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
+    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
+    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
+    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
+    int is_block = block.rows > 0;
+    int64_t in_group = is_block ? 128 : 256;
+    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
+    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
+    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
+        lanes);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, in_group, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_RANK"), output->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), sliding.sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), sliding.axes.items[dmlops_item(planning, 0,
+        sliding.axes.count)]);
+    if (shader->sliding.weights != -1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), told->factors.left.items[dmlops_item(planning,
+            dmlops_plan_row_dimension(planning, &told->factors, output), told->factors.left.count)]);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
+            &told->factors.window));
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_BLOCKS"), (int64_t)is_block);
+    if (is_block) {
+        dmlops_plan_define_block(planning, &block, &down, &across);
+        if (shader->sliding.weights != -1) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
+        }
+    } else {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), lanes);
+    }
+    dmlops_plan_int_32 counted;
+    counted.count = 0;
+    if (sliding.counted.first.count > 0) {
+        dmlops_plan_int_32 made_4;
+        dmlops_plan_frame_words(planning, &sliding.counted, &made_4);
+        dmlops_plan_int_32_copy(&counted, &made_4);
+    }
+    dmlops_plan_Loop_16 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < output->sizes.count; ++each_6) {
+        const int64_t size = output->sizes.items[each_6];
+        dmlops_plan_int_16 made_7;
+        made_7.count = 0;
+        dmlops_plan_Loop made_8;
+        made_8.size = size;
+        dmlops_plan_int_16_copy(&made_8.strides, &made_7);
+        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_8);
+    }
+    dmlops_plan_Dimension_10 made_9;
+    dmlops_plan_dimensions(planning, &made_5, &made_9);
+    dmlops_plan_int_8 made_10;
+    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_10);
+    dmlops_plan_int_64 made_11;
+    dmlops_plan_window_constants(planning, &sliding, tensor, &made_11);
+    dmlops_plan_Loop_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_int_16 made_13;
+    made_13.count = 0;
+    dmlops_plan_Loop made_14;
+    made_14.size = blocks_down;
+    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = blocks_across;
+    dmlops_plan_int_16_copy(&made_16.strides, &made_15);
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
+    dmlops_plan_Dimension_10 made_17;
+    dmlops_plan_dimensions(planning, &made_12, &made_17);
+    dmlops_plan_SlidingParams params;
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_9);
+    params.planeSteps = made_10;
+    dmlops_plan_int_64_copy(&params.window, &made_11);
+    dmlops_plan_int_32_copy(&params.counted, &counted);
+    dmlops_plan_int_16_copy(&params.weightsSteps, &weights.steps);
+    dmlops_plan_int_512_copy(&params.lists, &known.lists);
+    dmlops_plan_int_32_copy(&params.activations, &known.activations);
+    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    params.count = whole;
+    params.layers = layers;
+    params.planes = planes;
+    dmlops_plan_Dimension_10_copy(&params.blocks, &made_17);
+    params.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&params.weights, &weights.words);
+    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
+    dmlops_put_SlidingParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* The same with rows and columns, and with them the factors, in each other's place. */
+DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result) {
+    (void)planning;
+    *result = *found;
+    result->row_axis = found->column_axis;
+    result->column_axis = found->row_axis;
+    result->rows = found->columns;
+    result->columns = found->rows;
+    result->run = 1;
+    result->left = found->right;
+    result->right = found->left;
+    return;
 }
 
 /* The matrices, turned where they have too many rows. */
-DMLOPS_CALLED dmlops_plan_Thin dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
-    shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
+DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Thin* result) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     if (found->rows > 4) {
-        dmlops_plan_Matrices made_1 = dmlops_plan_turned(planning, found);
-        dmlops_plan_Thin made_2;
-        made_2.is_turned = 1;
-        made_2.matrices = made_1;
-        made_2.right = contracted.left;
-        return made_2;
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_turned(planning, found, &made_1);
+        result->is_turned = 1;
+        result->matrices = made_1;
+        result->right = contracted->left;
+        return;
     }
-    dmlops_plan_Thin made_3;
-    made_3.is_turned = 0;
-    made_3.matrices = *found;
-    made_3.right = contracted.right;
-    return made_3;
+    result->is_turned = 0;
+    result->matrices = *found;
+    result->right = contracted->right;
+    return;
 }
 
 /* Whether there are few rows, enough to do, and whole vectors of floats to read. */
 DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Thin* thin) {
-    dmlops_plan_Matrices matrices = thin->matrices;
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, thin->right, told->tensors.count)];
-    if ((told->factors.window.sizes.count > 0) || !matrices.is_worth || (matrices.rows > 4)) {
+    const dmlops_plan_Matrices * matrices = &thin->matrices;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, thin->right, told->tensors.count)];
+    if ((told->factors.window.sizes.count > 0) || !matrices->is_worth || (matrices->rows > 4)) {
         return 0;
     }
-    int64_t vector = dmlops_divide(128, right.bits);
-    int64_t axis = matrices.column_axis;
-    int64_t columns = matrices.columns;
-    return right.is_float && (dmlops_plan_side_vector(planning, &matrices.right, axis, columns, matrices.depth, vector)
-        == vector);
+    int64_t vector = dmlops_divide(128, right->bits);
+    int64_t axis = matrices->column_axis;
+    int64_t columns = matrices->columns;
+    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
+        vector) == vector);
 }
 
 /* As many lanes as keep a GPU busy. Sums are worked out in parts where there are few groups even so. */
-DMLOPS_CALLED dmlops_plan_Lanes dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices,
-    int64_t vector) {
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result) {
     int is_along = matrices->right.is_along;
     int64_t columns = is_along ? 4 : vector;
     int64_t step = is_along ? vector : 4;
@@ -30521,86 +30707,89 @@ DMLOPS_CALLED dmlops_plan_Lanes dmlops_plan_lanes_for(dmlops_planning* planning,
     made_1.across = across;
     made_1.parts = dmlops_plan_ceil_div(planning, matrices->depth, products);
     made_1.products = products;
-    dmlops_plan_Lanes made_2;
-    made_2.columns = columns;
-    made_2.step = step;
-    made_2.lanes = lanes;
-    made_2.width = width;
-    made_2.split = made_1;
-    return made_2;
+    result->columns = columns;
+    result->step = step;
+    result->lanes = lanes;
+    result->width = width;
+    result->split = made_1;
+    return;
 }
 
 /* One dispatch, and one after it where sums are worked out in parts. */
 DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Thin* thin) {
-    dmlops_plan_Matrices matrices = thin->matrices;
+    const dmlops_plan_Matrices * matrices = &thin->matrices;
     int64_t vector = dmlops_divide(128, told->tensors.items[dmlops_item(planning, thin->right,
         told->tensors.count)].bits);
-    dmlops_plan_Lanes share = dmlops_plan_lanes_for(planning, &matrices, vector);
-    dmlops_plan_Split split = share.split;
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, matrices.rows, matrices.columns),
-        matrices.count);
-    int64_t words = dmlops_plan_times(planning, whole, split.parts);
+    dmlops_plan_Lanes share;
+    dmlops_plan_lanes_for(planning, matrices, vector, &share);
+    const dmlops_plan_Split * split = &share.split;
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, matrices->rows, matrices->columns),
+        matrices->count);
+    int64_t words = dmlops_plan_times(planning, whole, split->parts);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", matrices.row_axis);
-    dmlops_out_define(planning, "", "COLUMN_AXIS", matrices.column_axis);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(4, words) : 16, 0);
-    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), matrices->row_axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), matrices->column_axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split->parts > 1));
+    dmlops_plan_Buffer made_1;
+    made_1 = dmlops_out_scratch(planning, (split->parts > 1) ? dmlops_multiply(4, words) : 16, 0);
+    dmlops_out_write(planning, &made_1);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
     int64_t in_group = dmlops_multiply(share.lanes, share.width);
-    dmlops_plan_Side left = matrices.left;
-    dmlops_out_define(planning, "", "PASS", dmlops_add(number, 2));
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "TURNED", (int64_t)thin->is_turned);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", left.is_along ? dmlops_gcd(left.vector, share.step) : 1);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)matrices.right.is_along);
-    dmlops_out_define(planning, "", "READS_AHEAD", (int64_t)((vector == 8) && !matrices.right.is_along));
-    dmlops_out_define(planning, "", "VECTORS", 4);
-    dmlops_out_define(planning, "", "LANES", share.lanes);
-    dmlops_out_define(planning, "", "WIDTH", share.width);
-    dmlops_out_define(planning, "", "TILE_ROWS", matrices.rows);
-    dmlops_out_define(planning, "", "TILE_COLUMNS", dmlops_multiply(share.width, share.columns));
-    dmlops_out_define(planning, "", "TILES_WALKED", 1);
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning,
-        split.across, matrices.count), split.parts), in_group), in_group, 1);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &matrices, 0, &split,
-        &places, &known, &groups);
+    const dmlops_plan_Side * left = &matrices->left;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(number, 2));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TURNED"), (int64_t)thin->is_turned);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
+        1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)matrices->right.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), share.lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 1);
+    dmlops_plan_int_96 made_2;
+    dmlops_plan_window_words(planning, told, shader, &made_2);
+    dmlops_plan_CommonConstants common;
+    common.split = *split;
+    dmlops_plan_int_96_copy(&common.window, &made_2);
+    common.known = known;
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
+        matrices->count), split->parts), in_group), in_group, 1, &groups);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, shader, matrices, 0, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &matrices, 0, &split, &places, &known, dmlops_add(number,
-            1), whole);
+    if (split->parts > 1) {
+        dmlops_plan_dispatch_single(planning, told, shader, matrices, 0, &common, dmlops_add(number, 1), whole);
     }
 }
 
-/* Bytes and thin matrices by passes of their own, others by matrix units where they suit these, or else by ordinary
-   arithmetic. */
+/* Bytes and thin matrices by passes of their own, others by matrix units where they suit these, else by sliding over
+   the input where a group of channels has few rows, else by tiles of ordinary arithmetic; and by the passes of the
+   definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+    dmlops_plan_Matrices found;
+    dmlops_plan_matrices_of(planning, told, shader, &found);
     if (dmlops_plan_suits_bytes(planning, told, shader, &found)) {
         dmlops_plan_bytes(planning, told, shader, &found);
         return;
     }
-    dmlops_plan_Thin thin = dmlops_plan_thin_of(planning, shader, &found);
+    dmlops_plan_Thin thin;
+    dmlops_plan_thin_of(planning, shader, &found, &thin);
     if (dmlops_plan_is_thin(planning, told, &thin)) {
         dmlops_plan_thin(planning, told, shader, &thin);
         return;
@@ -30609,7 +30798,19 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
         dmlops_plan_matrix_units(planning, told, shader, &found);
         return;
     }
-    dmlops_plan_contraction(planning, told, shader, &found);
+    if (dmlops_plan_is_of_bytes(planning, told, shader)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    if (dmlops_plan_suits_sliding(planning, told, shader, found.rows)) {
+        dmlops_plan_sliding(planning, told, shader);
+        return;
+    }
+    if (found.is_worth) {
+        dmlops_plan_contraction(planning, told, shader, &found);
+    } else {
+        dmlops_plan_definition(planning, told, shader);
+    }
 }
 
 /* The least power of 2 that is not below a number, 1 or more. */
@@ -30618,18 +30819,18 @@ DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_
     return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
 }
 
-DMLOPS_CALLED dmlops_plan_Sets dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced) {
-    dmlops_plan_Sets made_1;
-    made_1.kept = *kept;
-    made_1.reduced = *reduced;
-    made_1.number = dmlops_plan_repeats(planning, kept);
-    made_1.extent = dmlops_plan_repeats(planning, reduced);
-    return made_1;
+DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, dmlops_plan_Sets* result) {
+    dmlops_plan_Loop_16_copy(&result->kept, kept);
+    dmlops_plan_Loop_16_copy(&result->reduced, reduced);
+    result->number = dmlops_plan_repeats(planning, kept);
+    result->extent = dmlops_plan_repeats(planning, reduced);
+    return;
 }
 
 /* How threads share sets. */
-DMLOPS_CALLED dmlops_plan_Sharing dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, dmlops_plan_Sharing*
+    result) {
     int64_t most = 512;
     int is_across = (sets->number > 1) && (sets->kept.items[dmlops_item(planning, -1,
         sets->kept.count)].strides.items[dmlops_item(planning, 0, sets->kept.items[dmlops_item(planning, -1,
@@ -30647,12 +30848,11 @@ DMLOPS_CALLED dmlops_plan_Sharing dmlops_plan_shared(dmlops_planning* planning, 
     int64_t side_by_side = is_across ? dmlops_min(32, dmlops_plan_power_of_two(planning, sets->number)) : 1;
     lanes = dmlops_min(dmlops_divide(most, side_by_side), dmlops_plan_power_of_two(planning, lanes));
     int64_t threads = is_across ? most : dmlops_max(lanes, 128);
-    dmlops_plan_Sharing made_1;
-    made_1.is_across = is_across;
-    made_1.unroll = unroll;
-    made_1.lanes = lanes;
-    made_1.threads = threads;
-    return made_1;
+    result->is_across = is_across;
+    result->unroll = unroll;
+    result->lanes = lanes;
+    result->threads = threads;
+    return;
 }
 
 /* The vectors of a part of a set: the whole of it if there are enough sets to keep a GPU busy. */
@@ -30667,7 +30867,8 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
 }
 
 /* The strides of a packed array. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
+DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
+    result) {
     dmlops_plan_int_8 strides;
     strides.count = 0;
     int64_t stride = 1;
@@ -30676,13 +30877,14 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_packed(dmlops_planning* planning, co
         stride = dmlops_plan_times(planning, stride, sizes->items[dmlops_item(planning,
             dmlops_subtract(dmlops_subtract(sizes->count, 1), place), sizes->count)]);
     }
-    return strides;
+    *result = strides;
+    return;
 }
 
 /* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. The last stride of a
    loop is the one to order them by. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int
-    of_axes) {
+DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
+    dmlops_plan_Loop_16* result) {
     dmlops_plan_int_8 found;
     found.count = 0;
     for (int64_t place = 0; place < told->input.sizes.count; ++place) {
@@ -30702,7 +30904,8 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
         dmlops_plan_int_8_insert(planning, &made_3, made_3.count, told->input.sizes.items[dmlops_item(planning, place,
             told->input.sizes.count)]);
     }
-    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_3);
+    dmlops_plan_int_8 order;
+    dmlops_plan_packed(planning, &made_3, &order);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
     for (int64_t number = 0; number < found.count; ++number) {
@@ -30719,37 +30922,38 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
             order.count)] : read);
         dmlops_plan_Loop made_6;
         made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
-        made_6.strides = made_5;
+        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_6);
     }
-    dmlops_plan_Loop_16 made_7 = dmlops_plan_merged(planning, &loops);
-    loops = made_7;
+    dmlops_plan_Loop_16 made_7;
+    dmlops_plan_merged(planning, &loops, &made_7);
+    dmlops_plan_Loop_16_copy(&loops, &made_7);
     if (loops.count == 0) {
-        dmlops_plan_Loop made_8 = dmlops_plan_lone(planning, 3, 1);
+        dmlops_plan_Loop made_8;
+        dmlops_plan_lone(planning, 3, 1, &made_8);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_8);
     }
-    dmlops_plan_Loop_16 made_9;
-    made_9.count = 0;
-    for (int64_t each_10 = 0; each_10 < loops.count; ++each_10) {
-        const dmlops_plan_Loop* loop = &loops.items[each_10];
-        dmlops_plan_int_16 made_11;
-        made_11.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
+    result->count = 0;
+    for (int64_t each_9 = 0; each_9 < loops.count; ++each_9) {
+        const dmlops_plan_Loop* loop = &loops.items[each_9];
+        dmlops_plan_int_16 made_10;
+        made_10.count = 0;
+        dmlops_plan_int_16_insert(planning, &made_10, made_10.count, loop->strides.items[dmlops_item(planning, 0,
             loop->strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_10, made_10.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_Loop made_12;
-        made_12.size = loop->size;
-        made_12.strides = made_11;
-        dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_12);
+        dmlops_plan_Loop made_11;
+        made_11.size = loop->size;
+        dmlops_plan_int_16_copy(&made_11.strides, &made_10);
+        dmlops_plan_Loop_16_insert(planning, result, result->count, &made_11);
     }
-    return made_9;
+    return;
 }
 
 /* The elements that make up a vector: neighbours in the input, and in the output if it has as many elements. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
-    dmlops_plan_Loop inner = reduced->items[dmlops_item(planning, -1, reduced->count)];
+    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
     int64_t vector = 0;
     for (int64_t tensor = 0; tensor < (told->is_each ? 2 : 1); ++tensor) {
         dmlops_plan_int_64 others;
@@ -30764,8 +30968,8 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
             dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
                 tensor, loop->strides.count)]);
         }
-        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner.size,
-            inner.strides.items[dmlops_item(planning, tensor, inner.strides.count)], &others));
+        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner->size,
+            inner->strides.items[dmlops_item(planning, tensor, inner->strides.count)], &others));
     }
     return vector;
 }
@@ -30774,8 +30978,10 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
-    dmlops_plan_Loop_16 kept = dmlops_plan_loops_over(planning, told, 0);
-    dmlops_plan_Loop_16 reduced = dmlops_plan_loops_over(planning, told, 1);
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_loops_over(planning, told, 0, &kept);
+    dmlops_plan_Loop_16 reduced;
+    dmlops_plan_loops_over(planning, told, 1, &reduced);
     int64_t vector = dmlops_plan_vector_of(planning, told, &kept, &reduced);
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
@@ -30783,10 +30989,11 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Loop* item = &reduced.items[each_1];
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_plan_Loop made_2 = dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)],
-        vector);
+    dmlops_plan_Loop made_2;
+    dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_2);
     dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
-    dmlops_plan_Sets sets = dmlops_plan_sets_of(planning, &kept, &vectors);
+    dmlops_plan_Sets sets;
+    dmlops_plan_sets_of(planning, &kept, &vectors, &sets);
     int64_t count = dmlops_multiply(sets.extent, vector);
     if (count >= dmlops_divide(INT64_C(4294967296), 2)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SETS, -1, count);
@@ -30796,12 +31003,13 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_define_tensor(planning, &told->output);
     for (int64_t each_3 = 0; each_3 < told->switches.count; ++each_3) {
         const dmlops_plan_Switch* switch_ = &told->switches.items[each_3];
-        dmlops_out_define(planning, "", switch_->name, switch_->value);
+        dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
     dmlops_out_share(planning);
     int64_t extent = sets.extent;
     if (!told->is_each) {
-        dmlops_plan_Sharing made_4 = dmlops_plan_shared(planning, &sets);
+        dmlops_plan_Sharing made_4;
+        dmlops_plan_shared(planning, &sets, &made_4);
         extent = dmlops_plan_part_extent(planning, &sets, &made_4);
     }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
@@ -30816,8 +31024,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     }
     int64_t word = (told->input.bits == 64) ? 8 : 4;
     int64_t state = (told->chooses || told->shifts) ? dmlops_multiply(2, word) : word;
-    dmlops_plan_Buffer partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(sets.number, parts),
-        state), 0);
+    dmlops_plan_Buffer partials;
+    partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(sets.number, parts), state), 0);
     dmlops_plan_ReduceResources made_6;
     made_6.input = told->input.buffer;
     made_6.output = partials;
@@ -30830,7 +31038,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Loop* loop = &kept.items[each_8];
         dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop->size);
     }
-    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_7);
+    dmlops_plan_int_8 order;
+    dmlops_plan_packed(planning, &made_7, &order);
     dmlops_plan_Loop_16 places;
     places.count = 0;
     for (int64_t place = 0; place < kept.count; ++place) {
@@ -30843,7 +31052,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
             loop->strides.count)]);
         dmlops_plan_Loop made_10;
         made_10.size = loop->size;
-        made_10.strides = made_9;
+        dmlops_plan_int_16_copy(&made_10.strides, &made_9);
         dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_10);
     }
     dmlops_plan_ReduceResources made_11;
@@ -30859,37 +31068,44 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
     dmlops_plan_Loop made_14;
     made_14.size = parts;
-    made_14.strides = made_13;
+    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
     dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
-    dmlops_plan_Sets made_15 = dmlops_plan_sets_of(planning, &places, &made_12);
+    dmlops_plan_Sets made_15;
+    dmlops_plan_sets_of(planning, &places, &made_12, &made_15);
     dmlops_plan_dispatch_sets(planning, &made_15, parts, count, 1, 2);
 }
 
 /* A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole set. */
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     int64_t count, int64_t vector, int64_t number) {
-    dmlops_plan_Sharing sharing = dmlops_plan_shared(planning, sets);
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, sets, &sharing);
     int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, extent);
     int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
     int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes),
         sharing.threads), parts);
-    dmlops_plan_Groups found = dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1);
-    dmlops_out_define(planning, "", "NUM_THREADS", sharing.threads);
-    dmlops_out_define(planning, "", "LANES", sharing.lanes);
-    dmlops_out_define(planning, "", "ACROSS", (int64_t)sharing.is_across);
-    dmlops_out_define(planning, "", "UNROLL", sharing.unroll);
-    dmlops_out_define(planning, "", "WHOLE", (int64_t)(sets->extent <= block));
-    dmlops_out_define(planning, "", "EVEN", (int64_t)(dmlops_modulo(sets->extent, block) == 0));
-    dmlops_out_define(planning, "", "KEPT_RANK", sets->kept.count);
-    dmlops_out_define(planning, "", "REDUCED_RANK", sets->reduced.count);
-    dmlops_out_define(planning, "", "VECTOR", vector);
+    dmlops_plan_Groups found;
+    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1, &found);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing.lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)sharing.is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sets->extent <= block));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)(dmlops_modulo(sets->extent, block) == 0));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     if (number != -1) {
-        dmlops_out_define(planning, "", "PASS", number);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
     }
-    dmlops_plan_Dimension_10 made_1 = dmlops_plan_dimensions(planning, &sets->kept);
-    dmlops_plan_Dimension_10 made_2 = dmlops_plan_dimensions(planning, &sets->reduced);
-    dmlops_plan_Dimension_10 kept = made_1;
-    dmlops_plan_Dimension_10 reduced = made_2;
+    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_dimensions(planning, &sets->kept, &made_1);
+    dmlops_plan_Dimension_10 made_2;
+    dmlops_plan_dimensions(planning, &sets->reduced, &made_2);
+    dmlops_plan_Dimension_10 kept;
+    dmlops_plan_Dimension_10_copy(&kept, &made_1);
+    dmlops_plan_Dimension_10 reduced;
+    dmlops_plan_Dimension_10_copy(&reduced, &made_2);
     dmlops_plan_ReduceParams params;
     params.sets = sets->number;
     params.extent = sets->extent;
@@ -30897,8 +31113,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     params.parts = parts;
     params.groupColumns = found.columns;
     params.count = count;
-    params.kept = kept;
-    params.reduced = reduced;
+    dmlops_plan_Dimension_10_copy(&params.kept, &kept);
+    dmlops_plan_Dimension_10_copy(&params.reduced, &reduced);
     dmlops_put_ReduceParams(planning, &params);
     dmlops_out_dispatch(planning, &found, number == 2);
 }
@@ -30913,21 +31129,22 @@ DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const d
    elements that they should have. */
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_RowsPass rows = shader->rows;
-    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, rows.source, told->tensors.count)];
+    const dmlops_plan_RowsPass * rows = &shader->rows;
+    const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, rows->source, told->tensors.count)];
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        int takes_part = ((dmlops_plan_taking_part(planning, &rows) >> place) & 1) == 1;
+        int takes_part = ((dmlops_plan_taking_part(planning, rows) >> place) & 1) == 1;
         if (takes_part && tensor->is_present) {
-            if (tensor->sizes.count != source.sizes.count) {
+            if (tensor->sizes.count != source->sizes.count) {
                 return 0;
             }
             for (int64_t d = 0; d < tensor->sizes.count; ++d) {
                 const int64_t size = tensor->sizes.items[d];
-                int is_one = (((rows.of_rows >> place) & 1) == 1) && (told->reduced.items[dmlops_item(planning, d,
+                int is_one = (((rows->of_rows >> place) & 1) == 1) && (told->reduced.items[dmlops_item(planning, d,
                     told->reduced.count)] == 1);
-                int is_whole = size == (is_one ? 1 : source.sizes.items[dmlops_item(planning, d, source.sizes.count)]);
-                if (!is_whole && ((size != 1) || (((rows.read >> place) & 1) == 0))) {
+                int is_whole = size == (is_one ? 1 : source->sizes.items[dmlops_item(planning, d,
+                    source->sizes.count)]);
+                if (!is_whole && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
                     return 0;
                 }
             }
@@ -30943,9 +31160,10 @@ DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dml
 }
 
 /* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. */
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes) {
-    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, shader->rows.source, told->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
+    const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, shader->rows.source,
+        told->tensors.count)];
     int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
@@ -30953,32 +31171,35 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* plann
         const int64_t axis = axes->items[each_1];
         dmlops_plan_int_16 strides;
         strides.count = 0;
-        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
-            source.strides.count)]);
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
+            source->strides.count)]);
         for (int64_t place = 0; place < told->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
             dmlops_plan_int_16_insert(planning, &strides, strides.count, (((taking >> place) & 1) == 1) ?
                 dmlops_plan_stride_of(planning, tensor, axis) : 0);
         }
-        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
-            source.strides.count)]);
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
+            source->strides.count)]);
         dmlops_plan_Loop made_2;
-        made_2.size = source.sizes.items[dmlops_item(planning, axis, source.sizes.count)];
-        made_2.strides = strides;
+        made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
+        dmlops_plan_int_16_copy(&made_2.strides, &strides);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
     }
-    dmlops_plan_Loop_16 made_3 = dmlops_plan_merged(planning, &loops);
-    loops = made_3;
+    dmlops_plan_Loop_16 made_3;
+    dmlops_plan_merged(planning, &loops, &made_3);
+    dmlops_plan_Loop_16_copy(&loops, &made_3);
     if (loops.count == 0) {
-        dmlops_plan_Loop made_4 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop made_4;
+        dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_4);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
     }
-    return loops;
+    dmlops_plan_Loop_16_copy(result, &loops);
+    return;
 }
 
 /* The strides of a tensor but for the innermost loop of a row. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
-    const dmlops_plan_Loop_16* reduced, int64_t place) {
+DMLOPS_CALLED void dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int64_t place, dmlops_plan_int_64* result) {
     dmlops_plan_int_64 others;
     others.count = 0;
     for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
@@ -30991,21 +31212,23 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning
         dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
             loop->strides.count)]);
     }
-    return others;
+    dmlops_plan_int_64_copy(result, &others);
+    return;
 }
 
 /* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
-    dmlops_plan_Loop inner = reduced->items[dmlops_item(planning, -1, reduced->count)];
+    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
     int64_t vector = 0;
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
         int is_whole = (((shader->rows.each >> place) & 1) == 1) || (place == shader->rows.source);
         if (is_whole && tensor->is_present) {
-            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, kept, reduced, dmlops_add(place, 1));
-            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
-                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            dmlops_plan_int_64 others;
+            dmlops_plan_others_of(planning, kept, reduced, dmlops_add(place, 1), &others);
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
+                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
             vector = dmlops_gcd(vector, own);
         }
     }
@@ -31013,8 +31236,8 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const 
 }
 
 /* How rows lie in tensors. Without statistics, any loop makes a row, and the innermost is the best. */
-DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result) {
     dmlops_plan_int_8 between;
     between.count = 0;
     dmlops_plan_int_8 within;
@@ -31027,8 +31250,10 @@ DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning
             dmlops_plan_int_8_insert(planning, &within, within.count, axis);
         }
     }
-    dmlops_plan_Loop_16 kept = dmlops_plan_loops_along(planning, told, shader, &between);
-    dmlops_plan_Loop_16 reduced = dmlops_plan_loops_along(planning, told, shader, &within);
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_loops_along(planning, told, shader, &between, &kept);
+    dmlops_plan_Loop_16 reduced;
+    dmlops_plan_loops_along(planning, told, shader, &within, &reduced);
     if (told->reduced.count == 0) {
         dmlops_plan_Loop_16 made_1;
         made_1.count = 0;
@@ -31036,39 +31261,39 @@ DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning
             const dmlops_plan_Loop* item = &reduced.items[each_2];
             dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, item);
         }
-        kept = made_1;
+        dmlops_plan_Loop_16_copy(&kept, &made_1);
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
         for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
             const dmlops_plan_Loop* item = &reduced.items[each_4];
             dmlops_plan_Loop_16_insert(planning, &made_3, made_3.count, item);
         }
-        reduced = made_3;
+        dmlops_plan_Loop_16_copy(&reduced, &made_3);
     }
     if (kept.count == 0) {
-        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop made_5;
+        dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_5);
         dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
     }
-    dmlops_plan_Layout made_6;
-    made_6.kept = kept;
-    made_6.reduced = reduced;
-    made_6.vector = dmlops_plan_vector_along(planning, told, shader, &kept, &reduced);
-    return made_6;
+    dmlops_plan_Loop_16_copy(&result->kept, &kept);
+    dmlops_plan_Loop_16_copy(&result->reduced, &reduced);
+    result->vector = dmlops_plan_vector_along(planning, told, shader, &kept, &reduced);
+    return;
 }
 
 /* The macros that say how tensors are read and written along a row. */
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
-    dmlops_plan_Loop inner = found->reduced.items[dmlops_item(planning, -1, found->reduced.count)];
+    const dmlops_plan_Loop * inner = &found->reduced.items[dmlops_item(planning, -1, found->reduced.count)];
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
         if (((dmlops_plan_taking_part(planning, &shader->rows) >> place) & 1) == 1) {
-            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, &found->kept, &found->reduced,
-                dmlops_add(place, 1));
-            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
-                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            dmlops_plan_int_64 others;
+            dmlops_plan_others_of(planning, &found->kept, &found->reduced, dmlops_add(place, 1), &others);
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
+                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
             int is_packed = tensor->is_present && (own >= found->vector);
-            dmlops_out_define(planning, tensor->macro, "_VECTOR", is_packed ? found->vector : 1);
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? found->vector : 1);
             if (((shader->rows.read >> place) & 1) == 1) {
                 int is_one = 1;
                 for (int64_t each_1 = 0; each_1 < found->reduced.count; ++each_1) {
@@ -31076,15 +31301,15 @@ DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dml
                     is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
                         loop->strides.count)] == 0);
                 }
-                dmlops_out_define(planning, tensor->macro, "_SINGLE", (int64_t)is_one);
+                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)is_one);
             }
         }
     }
 }
 
 /* Loops as shaders take them, with one stride for each tensor. */
-DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
-    loops) {
+DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_10* result) {
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
@@ -31098,11 +31323,11 @@ DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* p
         }
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
-        made_5.strides = made_3;
+        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
         dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_5);
     }
-    dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &made_1);
-    return made_6;
+    dmlops_plan_dimensions(planning, &made_1, result);
+    return;
 }
 
 /* One dispatch; the passes of the definition where tensors do not fit together. */
@@ -31112,104 +31337,106 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->rows.output, told->tensors.count)];
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    dmlops_plan_Layout found = dmlops_plan_layout_of(planning, told, shader);
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->rows.output,
+        told->tensors.count)];
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_Layout found;
+    dmlops_plan_layout_of(planning, told, shader, &found);
     dmlops_plan_tell_vectors(planning, told, shader, &found);
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, found.reduced.count); ++each_3) {
-        const dmlops_plan_Loop* item = &found.reduced.items[each_3];
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, found.reduced.count); ++each_1) {
+        const dmlops_plan_Loop* item = &found.reduced.items[each_1];
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_plan_Loop made_4 = dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)], found.vector);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_4);
-    dmlops_plan_Sets sets = dmlops_plan_sets_of(planning, &found.kept, &vectors);
-    dmlops_plan_Sharing sharing = dmlops_plan_shared(planning, &sets);
+    dmlops_plan_Loop made_2;
+    dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1, found.reduced.count)], found.vector,
+        &made_2);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
+    dmlops_plan_Sets sets;
+    dmlops_plan_sets_of(planning, &found.kept, &vectors, &sets);
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, &sets, &sharing);
     int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
     int64_t extent = (told->reduced.count > 0) ? sets.extent : dmlops_min(sets.extent, dmlops_multiply(4, block));
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_5);
+        dmlops_plan_Buffer made_3;
+        made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
     }
     int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
         sharing.threads), parts);
-    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1);
-    dmlops_out_define(planning, "", "PASS", shader->rows.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", sharing.threads);
-    dmlops_out_define(planning, "", "LANES", sharing.lanes);
-    dmlops_out_define(planning, "", "ACROSS", (int64_t)sharing.is_across);
-    dmlops_out_define(planning, "", "UNROLL", sharing.unroll);
-    dmlops_out_define(planning, "", "WHOLE", (int64_t)(sets.extent <= block));
-    dmlops_out_define(planning, "", "VECTOR", found.vector);
-    dmlops_out_define(planning, "", "KEPT_RANK", found.kept.count);
-    dmlops_out_define(planning, "", "REDUCED_RANK", vectors.count);
-    dmlops_plan_int_16 made_6;
-    made_6.count = 0;
-    for (int64_t each_7 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); each_7 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); ++each_7) {
+    dmlops_plan_Groups grid_;
+    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1, &grid_);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->rows.number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing.lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)sharing.is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sets.extent <= block));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), found.kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), vectors.count);
+    dmlops_plan_int_16 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); each_5 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); ++each_5) {
         const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
-            found.reduced.count)].strides.items[each_7];
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, dmlops_modulo(stride, INT64_C(4294967296)));
+            found.reduced.count)].strides.items[each_5];
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, dmlops_modulo(stride, INT64_C(4294967296)));
     }
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_of_tensors(planning, &found.kept);
-    dmlops_plan_Dimension_10 made_9 = dmlops_plan_of_tensors(planning, &vectors);
+    dmlops_plan_Dimension_10 made_6;
+    dmlops_plan_of_tensors(planning, &found.kept, &made_6);
+    dmlops_plan_Dimension_10 made_7;
+    dmlops_plan_of_tensors(planning, &vectors, &made_7);
     dmlops_plan_RowsParams params;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.scalars = known.scalars;
+    dmlops_plan_int_512_copy(&params.lists, &known.lists);
+    dmlops_plan_int_32_copy(&params.activations, &known.activations);
+    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
     params.rowCount = sets.number;
     params.rowVectors = sets.extent;
     params.partVectors = extent;
     params.partCount = parts;
     params.groupColumns = grid_.columns;
-    params.steps = made_6;
-    params.keptLoops = made_8;
-    params.rowLoops = made_9;
+    dmlops_plan_int_16_copy(&params.steps, &made_4);
+    dmlops_plan_Dimension_10_copy(&params.keptLoops, &made_6);
+    dmlops_plan_Dimension_10_copy(&params.rowLoops, &made_7);
     dmlops_put_RowsParams(planning, &params);
     dmlops_out_dispatch(planning, &grid_, 0);
 }
 
-DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    axis, int decreasing) {
+DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
+    decreasing, dmlops_plan_Lines* result) {
     int64_t stride = tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)];
     if (decreasing) {
-        dmlops_plan_Lines made_1;
-        made_1.start = dmlops_multiply(dmlops_subtract(tensor->sizes.items[dmlops_item(planning, axis,
+        result->start = dmlops_multiply(dmlops_subtract(tensor->sizes.items[dmlops_item(planning, axis,
             tensor->sizes.count)], 1), stride);
-        made_1.step = dmlops_subtract(0, stride);
-        return made_1;
+        result->step = dmlops_subtract(0, stride);
+        return;
     }
-    dmlops_plan_Lines made_2;
-    made_2.start = 0;
-    made_2.step = stride;
-    return made_2;
+    result->start = 0;
+    result->step = stride;
+    return;
 }
 
 /* The dispatch, over the segments that loops go through. */
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 128, 1);
-    dmlops_out_define(planning, "", "TOTALS", (int64_t)told->totals);
-    dmlops_out_define(planning, "", "STARTED", (int64_t)told->started);
-    dmlops_out_define(planning, "", "GROUP_PER_LINE", (int64_t)told->is_grouped);
-    dmlops_out_define(planning, "", "RANK", loops->count);
-    dmlops_out_define(planning, "", "ITEMS", 4);
-    dmlops_out_define(planning, "", "NUM_THREADS", 128);
-    dmlops_plan_Dimension_10 made_1 = dmlops_plan_dimensions(planning, loops);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 128, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)told->totals);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)told->started);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PER_LINE"), (int64_t)told->is_grouped);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops->count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
+    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_dimensions(planning, loops, &made_1);
     dmlops_plan_ScanParams params;
     params.count = count;
     params.groupColumns = groups.columns;
@@ -31220,7 +31447,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     params.outputStart = dmlops_modulo(told->target.start, INT64_C(4294967296));
     params.outputStep = dmlops_modulo(told->target.step, INT64_C(4294967296));
     params.exclusive = (int64_t)told->is_exclusive;
-    params.dimensions = made_1;
+    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_1);
     dmlops_put_ScanParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, told->waits);
 }
@@ -31229,14 +31456,17 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
-    dmlops_plan_Lines source = dmlops_plan_lines(planning, &told->input, told->axis, told->decreasing);
-    dmlops_plan_Lines target = dmlops_plan_lines(planning, &told->output, told->axis, told->decreasing);
+    dmlops_plan_Lines source;
+    dmlops_plan_lines(planning, &told->input, told->axis, told->decreasing, &source);
+    dmlops_plan_Lines target;
+    dmlops_plan_lines(planning, &told->output, told->axis, told->decreasing, &target);
     int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
-    dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, told->axis);
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_across(planning, &made_1, told->axis, &loops);
     int64_t count = dmlops_plan_repeats(planning, &loops);
     int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, 8192), 1), 1024);
     int64_t segment = dmlops_plan_ceil_div(planning, length, segments);
@@ -31253,14 +31483,14 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
-        made_3.strides = made_2;
+        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
         dmlops_plan_define_tensor(planning, &told->input);
         dmlops_plan_define_tensor(planning, &told->output);
-        dmlops_plan_Buffer nothing = told->input.buffer;
+        const dmlops_plan_Buffer * nothing = &told->input.buffer;
         dmlops_plan_ScanResources made_4;
         made_4.input = told->input.buffer;
-        made_4.starts = nothing;
+        made_4.starts = *nothing;
         made_4.output = told->output.buffer;
         dmlops_out_read(planning, &made_4.input);
         dmlops_out_read(planning, &made_4.starts);
@@ -31279,16 +31509,20 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         return;
     }
     int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (told->input.bits == 64) ? 8 : 4);
-    dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, size, 0);
-    dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, size, 0);
-    dmlops_plan_Buffer totals = made_5;
-    dmlops_plan_Buffer starts = made_6;
+    dmlops_plan_Buffer made_5;
+    made_5 = dmlops_out_scratch(planning, size, 0);
+    dmlops_plan_Buffer made_6;
+    made_6 = dmlops_out_scratch(planning, size, 0);
+    dmlops_plan_Buffer totals;
+    totals = made_5;
+    dmlops_plan_Buffer starts;
+    starts = made_6;
     int64_t following = segments;
     dmlops_plan_Loop_16 dense;
     dense.count = 0;
     for (int64_t place = 0; place < loops.count; ++place) {
-        dmlops_plan_Loop loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1),
-            place), loops.count)];
+        dmlops_plan_Loop loop;
+        loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1), place), loops.count)];
         dmlops_plan_int_16 made_7;
         made_7.count = 0;
         dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
@@ -31296,7 +31530,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_int_16_insert(planning, &made_7, made_7.count, following);
         dmlops_plan_Loop made_8;
         made_8.size = loop.size;
-        made_8.strides = made_7;
+        dmlops_plan_int_16_copy(&made_8.strides, &made_7);
         dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_8);
         following = dmlops_multiply(following, loop.size);
     }
@@ -31306,7 +31540,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16_insert(planning, &made_9, made_9.count, 1);
     dmlops_plan_Loop made_10;
     made_10.size = segments;
-    made_10.strides = made_9;
+    dmlops_plan_int_16_copy(&made_10.strides, &made_9);
     dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_10);
     dmlops_plan_Lines packed;
     packed.start = 0;
@@ -31348,7 +31582,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
     dmlops_plan_Loop made_15;
     made_15.size = count;
-    made_15.strides = made_14;
+    dmlops_plan_int_16_copy(&made_15.strides, &made_14);
     dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_15);
     dmlops_plan_int_16 made_16;
     made_16.count = 0;
@@ -31356,7 +31590,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
     dmlops_plan_Loop made_17;
     made_17.size = 1;
-    made_17.strides = made_16;
+    dmlops_plan_int_16_copy(&made_17.strides, &made_16);
     dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_17);
     dmlops_plan_Segments made_18;
     made_18.length = segments;
@@ -31384,7 +31618,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
     dmlops_plan_Loop made_21;
     made_21.size = segments;
-    made_21.strides = made_20;
+    dmlops_plan_int_16_copy(&made_21.strides, &made_20);
     dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_21);
     dmlops_plan_Segments last;
     last.length = length;
@@ -31405,8 +31639,8 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_check_span(planning, &told->indices);
     dmlops_plan_check_span(planning, &told->updates);
     dmlops_plan_check_span(planning, &told->output);
-    dmlops_plan_Movement movement = told->movement;
-    if (!movement.is_followed || (movement.lookups.count == 0)) {
+    const dmlops_plan_Movement * movement = &told->movement;
+    if (!movement->is_followed || (movement->lookups.count == 0)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, 0);
         return;
     }
@@ -31424,12 +31658,14 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
             place, told->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
-        made_3.strides = made_2;
+        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_3);
     }
-    dmlops_plan_Loop_16 outputs = dmlops_plan_merged_in_order(planning, &made_1);
+    dmlops_plan_Loop_16 outputs;
+    dmlops_plan_merged_in_order(planning, &made_1, &outputs);
     if (outputs.count == 0) {
-        dmlops_plan_Loop made_4 = dmlops_plan_lone(planning, 4, 0);
+        dmlops_plan_Loop made_4;
+        dmlops_plan_lone(planning, 4, 0, &made_4);
         dmlops_plan_Loop_16_insert(planning, &outputs, outputs.count, &made_4);
     }
     dmlops_plan_Loop_16 made_5;
@@ -31439,20 +31675,22 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_16 made_6;
         made_6.count = 0;
         dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
-            movement.steps.count)]);
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement->steps.items[dmlops_item(planning, place,
+            movement->steps.count)]);
         dmlops_plan_int_16_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
             place, told->updates.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
-            movement.strides.count)]);
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement->strides.items[dmlops_item(planning, place,
+            movement->strides.count)]);
         dmlops_plan_Loop made_7;
         made_7.size = size;
-        made_7.strides = made_6;
+        dmlops_plan_int_16_copy(&made_7.strides, &made_6);
         dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_7);
     }
-    dmlops_plan_Loop_16 updates = dmlops_plan_merged_in_order(planning, &made_5);
+    dmlops_plan_Loop_16 updates;
+    dmlops_plan_merged_in_order(planning, &made_5, &updates);
     if (updates.count == 0) {
-        dmlops_plan_Loop made_8 = dmlops_plan_lone(planning, 4, 0);
+        dmlops_plan_Loop made_8;
+        dmlops_plan_lone(planning, 4, 0, &made_8);
         dmlops_plan_Loop_16_insert(planning, &updates, updates.count, &made_8);
     }
     int64_t span = 1;
@@ -31461,15 +31699,16 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         span = dmlops_add(span, dmlops_multiply(dmlops_subtract(loop->size, 1),
             loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
     }
-    dmlops_out_define(planning, "", "RANK", outputs.count);
-    dmlops_out_define(planning, "", "UPDATES_RANK", updates.count);
-    dmlops_out_define(planning, "", "LOOKUPS", movement.lookups.count);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), movement->lookups.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_plan_define_moved(planning, &told->updates);
     dmlops_plan_define_moved(planning, &told->output);
-    dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), 1);
+    dmlops_plan_Buffer made_10;
+    made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), 1);
     dmlops_plan_ScatterResources made_11;
     made_11.input = told->input.buffer;
     made_11.indices = told->indices.buffer;
@@ -31482,18 +31721,23 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_out_write(planning, &made_11.winners);
     dmlops_out_write(planning, &made_11.output);
     dmlops_out_share(planning);
-    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &outputs);
-    dmlops_plan_Dimension_10 made_13 = dmlops_plan_dimensions(planning, &updates);
-    dmlops_plan_Dimension_10 output_dimensions = made_12;
-    dmlops_plan_Dimension_10 update_dimensions = made_13;
+    dmlops_plan_Dimension_10 made_12;
+    dmlops_plan_dimensions(planning, &outputs, &made_12);
+    dmlops_plan_Dimension_10 made_13;
+    dmlops_plan_dimensions(planning, &updates, &made_13);
+    dmlops_plan_Dimension_10 output_dimensions;
+    dmlops_plan_Dimension_10_copy(&output_dimensions, &made_12);
+    dmlops_plan_Dimension_10 update_dimensions;
+    dmlops_plan_Dimension_10_copy(&update_dimensions, &made_13);
     for (int64_t writes = 0; writes < 2; ++writes) {
         int64_t count = dmlops_plan_element_count(planning, (writes == 1) ? &told->output.sizes : &told->updates.sizes);
-        dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
-        dmlops_out_define(planning, "", "WRITES", writes);
+        dmlops_plan_Groups groups;
+        dmlops_plan_grid(planning, count, 256, 1, &groups);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WRITES"), writes);
         dmlops_plan_ScatterLookup_8 made_14;
         made_14.count = 0;
-        for (int64_t each_15 = 0; each_15 < movement.lookups.count; ++each_15) {
-            const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_15];
+        for (int64_t each_15 = 0; each_15 < movement->lookups.count; ++each_15) {
+            const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_15];
             dmlops_plan_ScatterLookup made_16;
             made_16.size = lookup->size;
             made_16.outputStride = lookup->stride;
@@ -31503,9 +31747,9 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_plan_ScatterParams params;
         params.count = count;
         params.groupColumns = groups.columns;
-        params.dimensions = output_dimensions;
-        params.updatesDimensions = update_dimensions;
-        params.lookups = made_14;
+        dmlops_plan_Dimension_10_copy(&params.dimensions, &output_dimensions);
+        dmlops_plan_Dimension_10_copy(&params.updatesDimensions, &update_dimensions);
+        dmlops_plan_ScatterLookup_8_copy(&params.lookups, &made_14);
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
@@ -31535,9 +31779,9 @@ DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, i
 /* A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     int64_t bits = told->input.bits;
-    dmlops_out_define(planning, "", "LARGEST", (int64_t)told->largest);
-    dmlops_out_define_text(planning, "", "KEY", (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", "SIGN", told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)told->largest);
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_moved(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->indices);
@@ -31556,32 +31800,34 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_check_span(planning, &told->output);
     dmlops_plan_check_span(planning, &told->indices);
     int64_t axis = told->axis;
-    dmlops_plan_Buffer nothing = told->input.buffer;
+    const dmlops_plan_Buffer * nothing = &told->input.buffer;
     int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
-    dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, axis);
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_across(planning, &made_1, axis, &loops);
     int64_t lines = dmlops_plan_repeats(planning, &loops);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_times(planning, lines, threads), threads, 1);
-    dmlops_out_define(planning, "", "SELECTS", 1);
-    dmlops_out_define(planning, "", "MERGES", 0);
-    dmlops_out_define(planning, "", "LAST", 1);
-    dmlops_out_define(planning, "", "ITEMS", dmlops_plan_ceil_div(planning, length, threads));
-    dmlops_out_define(planning, "", "CANDIDATES", dmlops_multiply(told->count, dmlops_plan_ceil_div(planning, length,
-        threads)));
-    dmlops_out_define(planning, "", "RANK", loops.count);
-    dmlops_out_define(planning, "", "NUM_THREADS", threads);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, lines, threads), threads, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("MERGES"), 0);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, length, threads));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("CANDIDATES"), dmlops_multiply(told->count,
+        dmlops_plan_ceil_div(planning, length, threads)));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
     dmlops_plan_TopKResources made_2;
     made_2.input = told->input.buffer;
-    made_2.keys = nothing;
-    made_2.places = nothing;
+    made_2.keys = *nothing;
+    made_2.places = *nothing;
     made_2.output = told->output.buffer;
     made_2.indices = told->indices.buffer;
-    made_2.keptKeys = nothing;
-    made_2.keptPlaces = nothing;
+    made_2.keptKeys = *nothing;
+    made_2.keptPlaces = *nothing;
     dmlops_out_read(planning, &made_2.input);
     dmlops_out_read(planning, &made_2.keys);
     dmlops_out_read(planning, &made_2.places);
@@ -31589,7 +31835,8 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_out_write(planning, &made_2.indices);
     dmlops_out_write(planning, &made_2.keptKeys);
     dmlops_out_write(planning, &made_2.keptPlaces);
-    dmlops_plan_Dimension_10 made_3 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_Dimension_10 made_3;
+    dmlops_plan_dimensions(planning, &loops, &made_3);
     dmlops_plan_TopKParams params;
     params.count = lines;
     params.groupColumns = groups.columns;
@@ -31601,7 +31848,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
     params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
     params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-    params.dimensions = made_3;
+    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_3);
     dmlops_put_TopKParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -31619,17 +31866,18 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
-    dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, axis);
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_across(planning, &made_1, axis, &loops);
     int64_t line_count = dmlops_plan_repeats(planning, &loops);
     int64_t max_tile = (wanted <= 64) ? 512 : 1024;
     int64_t tile = dmlops_min(dmlops_plan_tile_of(planning, length), max_tile);
     int64_t num_threads = dmlops_divide(max_tile, 2);
     int64_t bits = told->input.bits;
     int64_t step = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
-    dmlops_out_define(planning, "", "SELECTS", 0);
-    dmlops_out_define(planning, "", "TILE", tile);
-    dmlops_out_define(planning, "", "RUN", dmlops_plan_tile_of(planning, dmlops_min(wanted, tile)));
-    dmlops_out_define(planning, "", "NUM_THREADS", num_threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 0);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RUN"), dmlops_plan_tile_of(planning, dmlops_min(wanted, tile)));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), num_threads);
     dmlops_out_share(planning);
     int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
     int64_t kept = dmlops_min(wanted, tile);
@@ -31653,21 +31901,29 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         span = made_4;
         turn = made_5;
     }
-    dmlops_plan_Buffer nothing = told->input.buffer;
-    dmlops_plan_Buffer keys_even = nothing;
-    dmlops_plan_Buffer places_even = nothing;
-    dmlops_plan_Buffer keys_odd = nothing;
-    dmlops_plan_Buffer places_odd = nothing;
+    const dmlops_plan_Buffer * nothing = &told->input.buffer;
+    dmlops_plan_Buffer keys_even;
+    keys_even = *nothing;
+    dmlops_plan_Buffer places_even;
+    places_even = *nothing;
+    dmlops_plan_Buffer keys_odd;
+    keys_odd = *nothing;
+    dmlops_plan_Buffer places_odd;
+    places_odd = *nothing;
     if (even > 0) {
-        dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_multiply(even, (bits == 64) ? 8 : 4), 0);
+        dmlops_plan_Buffer made_6;
+        made_6 = dmlops_out_scratch(planning, dmlops_multiply(even, (bits == 64) ? 8 : 4), 0);
         keys_even = made_6;
-        dmlops_plan_Buffer made_7 = dmlops_out_scratch(planning, dmlops_multiply(even, 4), 0);
+        dmlops_plan_Buffer made_7;
+        made_7 = dmlops_out_scratch(planning, dmlops_multiply(even, 4), 0);
         places_even = made_7;
     }
     if (odd > 0) {
-        dmlops_plan_Buffer made_8 = dmlops_out_scratch(planning, dmlops_multiply(odd, (bits == 64) ? 8 : 4), 0);
+        dmlops_plan_Buffer made_8;
+        made_8 = dmlops_out_scratch(planning, dmlops_multiply(odd, (bits == 64) ? 8 : 4), 0);
         keys_odd = made_8;
-        dmlops_plan_Buffer made_9 = dmlops_out_scratch(planning, dmlops_multiply(odd, 4), 0);
+        dmlops_plan_Buffer made_9;
+        made_9 = dmlops_out_scratch(planning, dmlops_multiply(odd, 4), 0);
         places_odd = made_9;
     }
     runs = dmlops_plan_ceil_div(planning, length, tile);
@@ -31688,31 +31944,40 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
         dmlops_plan_Loop made_12;
         made_12.size = runs;
-        made_12.strides = made_11;
+        dmlops_plan_int_16_copy(&made_12.strides, &made_11);
         dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, &made_12);
     }
-    dmlops_plan_Dimension_10 made_13 = dmlops_plan_dimensions(planning, &loops);
-    dmlops_plan_Dimension_10 made_14 = dmlops_plan_dimensions(planning, &tiles);
-    dmlops_plan_Dimension_10 line_dimensions = made_13;
-    dmlops_plan_Dimension_10 tile_dimensions = made_14;
+    dmlops_plan_Dimension_10 made_13;
+    dmlops_plan_dimensions(planning, &loops, &made_13);
+    dmlops_plan_Dimension_10 made_14;
+    dmlops_plan_dimensions(planning, &tiles, &made_14);
+    dmlops_plan_Dimension_10 line_dimensions;
+    dmlops_plan_Dimension_10_copy(&line_dimensions, &made_13);
+    dmlops_plan_Dimension_10 tile_dimensions;
+    dmlops_plan_Dimension_10_copy(&tile_dimensions, &made_14);
     int64_t source_runs = 0;
     int64_t source_kept = 0;
     int64_t source_span = 0;
-    dmlops_plan_Buffer read_keys = nothing;
-    dmlops_plan_Buffer read_places = nothing;
+    dmlops_plan_Buffer read_keys;
+    read_keys = *nothing;
+    dmlops_plan_Buffer read_places;
+    read_places = *nothing;
     int is_merging = 0;
     int is_done = 0;
     while (planning->reason == DMLOPS_REASON_NONE && !is_done) {
         int is_last = runs == 1;
-        dmlops_plan_Buffer keys = *(is_last ? &read_keys : ((turn == 0) ? &keys_even : &keys_odd));
-        dmlops_plan_Buffer places = *(is_last ? &read_places : ((turn == 0) ? &places_even : &places_odd));
+        dmlops_plan_Buffer keys;
+        keys = *(is_last ? &read_keys : ((turn == 0) ? &keys_even : &keys_odd));
+        dmlops_plan_Buffer places;
+        places = *(is_last ? &read_places : ((turn == 0) ? &places_even : &places_odd));
         int64_t count = is_merging ? dmlops_multiply(dmlops_multiply(line_count, source_runs), source_kept) :
             dmlops_multiply(dmlops_multiply(line_count, runs), tile);
-        dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, is_merging ? num_threads : dmlops_multiply(2,
-            num_threads), 1);
-        dmlops_out_define(planning, "", "MERGES", (int64_t)is_merging);
-        dmlops_out_define(planning, "", "LAST", (int64_t)is_last);
-        dmlops_out_define(planning, "", "RANK", is_merging ? line_dimensions.count : tile_dimensions.count);
+        dmlops_plan_Groups groups;
+        dmlops_plan_grid(planning, count, is_merging ? num_threads : dmlops_multiply(2, num_threads), 1, &groups);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("MERGES"), (int64_t)is_merging);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), is_merging ? line_dimensions.count :
+            tile_dimensions.count);
         dmlops_plan_TopKResources made_15;
         made_15.input = told->input.buffer;
         made_15.keys = read_keys;
@@ -31739,7 +32004,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         params.inputStep = step;
         params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
         params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-        params.dimensions = *(is_merging ? &line_dimensions : &tile_dimensions);
+        dmlops_plan_Dimension_10_copy(&params.dimensions, (is_merging ? &line_dimensions : &tile_dimensions));
         dmlops_put_TopKParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, is_merging);
         source_runs = runs;
@@ -31898,6 +32163,10 @@ DMLOPS_CALLED void dmlops_tell_float(dmlops_planning* planning, dmlops_plan_Numb
     dmlops_plan_Number_32_insert(planning, told, told->count, &item);
 }
 
+static inline void dmlops_tell_word(dmlops_planning* planning, dmlops_plan_int_32* told, int64_t word) {
+    dmlops_plan_int_32_insert(planning, told, told->count, word);
+}
+
 /* Integers; shaders take no more than there are dimensions. */
 DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8* told, const dmlops_list* list) {
     told->count = 0;
@@ -31921,23 +32190,14 @@ DMLOPS_CALLED void dmlops_tell_sizes(
     dmlops_plan_int_8_16_insert(planning, told, told->count, &sizes);
 }
 
-DMLOPS_CALLED void dmlops_tell_listed(
-    dmlops_planning* planning, dmlops_plan_Listed_16* told, const dmlops_list* list) {
-    dmlops_plan_Listed item;
-    item.is_float = 0;
-    dmlops_tell_list(planning, &item.entries, list);
-    dmlops_plan_Listed_16_insert(planning, told, told->count, &item);
-}
-
 DMLOPS_CALLED void dmlops_tell_floats(
-    dmlops_planning* planning, dmlops_plan_Listed_16* told, const FLOAT* values, int64_t count) {
-    dmlops_plan_Listed item;
-    item.is_float = 1;
-    item.entries.count = 0;
+    dmlops_planning* planning, dmlops_plan_int_8_16* told, const FLOAT* values, int64_t count) {
+    dmlops_plan_int_8 bits;
+    bits.count = 0;
     for (int64_t i = 0; i < count; ++i) {
-        dmlops_plan_int_8_insert(planning, &item.entries, i, dmlops_float_bits((double)values[i]));
+        dmlops_plan_int_8_insert(planning, &bits, i, dmlops_float_bits((double)values[i]));
     }
-    dmlops_plan_Listed_16_insert(planning, told, told->count, &item);
+    dmlops_plan_int_8_16_insert(planning, told, told->count, &bits);
 }
 
 static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
@@ -32972,7 +33232,9 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
+    0,
     {5, dmlops_convolution_bounds},
+    0,
     1,
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
@@ -33005,37 +33267,37 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->OutputPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, (int64_t)desc->GroupCount);
     dmlops_push(&list3, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any1 = 0;
@@ -33049,21 +33311,21 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any2);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, 0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 0)));
-    dmlops_tell_integer(planning, &told.numbers, 1 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 3), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, 2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 4), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 2)));
-    dmlops_tell_integer(planning, &told.numbers, 3 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 5), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 3)));
-    dmlops_tell_integer(planning, &told.numbers, 4 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
-    dmlops_tell_integer(planning, &told.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_word(planning, &told.numbers, 0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 0)));
+    dmlops_tell_word(planning, &told.numbers, 1 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 3), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 1)));
+    dmlops_tell_word(planning, &told.numbers, 2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 4), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 2)));
+    dmlops_tell_word(planning, &told.numbers, 3 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 5), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 3)));
+    dmlops_tell_word(planning, &told.numbers, 4 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
+    dmlops_tell_word(planning, &told.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
     told.factors.applies = (dmlops_enum(&desc->Direction) == 0 /* FORWARD */ || dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
     dmlops_list list9;
     list9.count = 0;
@@ -33108,7 +33370,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
             dmlops_list list16;
             list16.count = 0;
             dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-            chosen1 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1), 0);
+            chosen1 = dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1);
         } else {
             chosen1 = 0;
         }
@@ -33134,11 +33396,11 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list19.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+            dmlops_push(&list19, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     } else {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list19, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+            dmlops_push(&list19, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2));
         }
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list19);
@@ -33146,11 +33408,11 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list20.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list20, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+            dmlops_push(&list20, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     } else {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list20, dmlops_subtract(dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+            dmlops_push(&list20, dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list20);
@@ -33158,11 +33420,11 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list21.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     } else {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2), dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2)));
         }
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list21);
@@ -33189,7 +33451,9 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    65,
     1,
     {17, dmlops_gemm_activations},
     {-1, -1, -1, -1},
@@ -33219,19 +33483,19 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_gemm_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_gemm_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
     told.factors.applies = 1;
     dmlops_list list2;
     list2.count = 0;
@@ -33299,7 +33563,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
     {5, dmlops_average_pooling_lists},
+    0,
     {1, dmlops_average_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -33323,19 +33589,19 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -33344,9 +33610,9 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
         dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list5, dmlops_add(dmlops_add(dmlops_list_entry(list6.values, list6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -33366,19 +33632,19 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list11);
     dmlops_list list12;
     list12.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list12, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list12, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list12);
     dmlops_list list13;
@@ -33389,11 +33655,11 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list14.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list14, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list14, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list14, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list14, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
@@ -33401,11 +33667,11 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list15.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
@@ -33413,11 +33679,11 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list16.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_add(dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
@@ -33444,7 +33710,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
     {4, dmlops_lp_pooling_lists},
+    0,
     {1, dmlops_lp_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -33468,21 +33736,21 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -33502,19 +33770,19 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
     dmlops_list list11;
@@ -33531,7 +33799,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, dmlops_max_pooling_passes},
     {4, dmlops_max_pooling_lists},
+    0,
     {1, dmlops_max_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -33555,19 +33825,19 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
@@ -33588,19 +33858,19 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
     dmlops_list list11;
@@ -33616,7 +33886,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
     {1, dmlops_roi_pooling_lists},
+    0,
     {0, NULL},
+    1,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -33642,9 +33914,9 @@ static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->PooledSize.Height);
     dmlops_push(&list1, (int64_t)desc->PooledSize.Width);
-    dmlops_tell_listed(planning, &told.lists, &list1);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScale);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScale));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_plan_definition(planning, &told, &dmlops_roi_pooling_shader);
 }
 
@@ -33802,7 +34074,9 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
     {0, NULL},
+    0,
     {1, dmlops_upsample_2d_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -33825,7 +34099,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_upsample_2d_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_upsample_2d_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)InputTensor->DimensionCount);
@@ -33836,18 +34110,18 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)InputTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Height);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Height);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
     told.separable.rank = (int64_t)InputTensor->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -33973,7 +34247,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {1, dmlops_batch_normalization_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    1,
     1,
     {17, dmlops_batch_normalization_activations},
     {-1, -1, -1, -1},
@@ -33997,7 +34273,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list1;
     list1.count = 0;
     dmlops_tell_list(planning, &told.reduced, &list1);
@@ -34013,7 +34289,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {3, dmlops_mean_variance_normalization_kept},
     {2, dmlops_mean_variance_normalization_passes},
     {1, dmlops_mean_variance_normalization_lists},
+    0,
     {0, NULL},
+    8,
     1,
     {17, dmlops_mean_variance_normalization_activations},
     {-1, -1, -1, -1},
@@ -34037,7 +34315,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -34061,22 +34339,22 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list4);
-    dmlops_tell_integer(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_tell_word(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_tell_word(planning, &told.numbers, (desc->NormalizeVariance != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list6, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -34094,7 +34372,9 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {1, dmlops_local_response_normalization_kept},
     {2, dmlops_local_response_normalization_passes},
     {2, dmlops_local_response_normalization_lists},
+    0,
     {0, NULL},
+    11,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34116,7 +34396,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_local_response_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -34126,7 +34406,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
@@ -34142,11 +34422,11 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
         }
         dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
     dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_shader);
 }
 
@@ -34157,7 +34437,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_kept},
     {2, dmlops_lp_normalization_passes},
     {1, dmlops_lp_normalization_lists},
+    0,
     {0, NULL},
+    4,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34179,7 +34461,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_lp_normalization_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_lp_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -34191,10 +34473,10 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, (at_d == (int64_t)desc->Axis ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list2);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P == 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->Axis);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -34213,7 +34495,9 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
     {5, dmlops_rnn_lists},
+    0,
     {0, NULL},
+    0,
     1,
     {17, dmlops_rnn_activations},
     {-1, -1, -1, -1},
@@ -34242,7 +34526,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_rnn_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_rnn_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -34266,36 +34550,36 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     list3.count = 0;
     dmlops_push(&list3, 2);
     dmlops_push(&list3, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, 0);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_GateCount);
     dmlops_push(&list5, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, 1);
     dmlops_push(&list7, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
-    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
+    dmlops_tell_word(planning, &told.numbers, let_InputSize);
+    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
     const int64_t let_FunctionCount = 1;
-    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, (1 ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list8, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list8, 1);
+    dmlops_push(&list8, 1);
     dmlops_tell_list(planning, &told.sums, &list8);
     dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
     dmlops_plan_definition(planning, &told, &dmlops_rnn_shader);
@@ -34310,7 +34594,9 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
     {6, dmlops_lstm_lists},
+    0,
     {0, NULL},
+    64,
     1,
     {17, dmlops_lstm_activations},
     {-1, -1, -1, -1},
@@ -34342,7 +34628,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor) || dmlops_is_double(desc->OutputCellSingleTensor);
     told.tensors.count = 11;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_lstm_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_lstm_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -34373,44 +34659,44 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     list4.count = 0;
     dmlops_push(&list4, 2);
     dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, 0);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_GateCount);
     dmlops_push(&list6, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, 3);
     dmlops_push(&list7, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, 4);
     dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
-    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, (desc->CoupleInputForget != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
-    dmlops_tell_integer(planning, &told.numbers, (desc->UseClipThreshold != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->ClipThreshold);
+    dmlops_tell_word(planning, &told.numbers, let_InputSize);
+    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_word(planning, &told.numbers, (desc->CoupleInputForget != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
+    dmlops_tell_word(planning, &told.numbers, (desc->UseClipThreshold != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->ClipThreshold));
     const int64_t let_FunctionCount = 3;
-    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, (1 ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list10, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list10, 1);
+    dmlops_push(&list10, 1);
     dmlops_tell_list(planning, &told.sums, &list10);
     dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
     dmlops_plan_definition(planning, &told, &dmlops_lstm_shader);
@@ -34425,7 +34711,9 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
     {5, dmlops_gru_lists},
+    0,
     {0, NULL},
+    0,
     1,
     {17, dmlops_gru_activations},
     {-1, -1, -1, -1},
@@ -34454,7 +34742,7 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_gru_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_gru_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -34485,36 +34773,36 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     list4.count = 0;
     dmlops_push(&list4, 2);
     dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_GateCount);
     dmlops_push(&list5, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, 0);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, 3);
     dmlops_push(&list8, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
-    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
+    dmlops_tell_word(planning, &told.numbers, let_InputSize);
+    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
     const int64_t let_FunctionCount = 2;
-    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->LinearBeforeReset != 0));
+    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_word(planning, &told.numbers, (desc->LinearBeforeReset != 0));
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list9, 1);
     dmlops_push(&list9, ((desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
@@ -34715,7 +35003,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
     {4, dmlops_max_pooling1_lists},
+    0,
     {2, dmlops_max_pooling1_bounds},
+    0,
     0,
     {0, NULL},
     {2, 0, 1, -1},
@@ -34740,19 +35030,19 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list5;
@@ -34774,19 +35064,19 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
     dmlops_list list11;
@@ -34802,7 +35092,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34825,7 +35117,7 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_max_unpooling_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_max_unpooling_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
@@ -34916,7 +35208,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
     {1, dmlops_resample_lists},
+    1,
     {1, dmlops_resample_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34938,7 +35232,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->ScaleCount);
@@ -34950,12 +35244,12 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->ScaleCount;
     dmlops_list list2;
     list2.count = 0;
@@ -35239,7 +35533,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
     {5, dmlops_max_pooling2_lists},
+    0,
     {2, dmlops_max_pooling2_bounds},
+    0,
     0,
     {0, NULL},
     {2, 0, 1, -1},
@@ -35264,23 +35560,23 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list6;
@@ -35302,19 +35598,19 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
     dmlops_list list12;
@@ -35424,7 +35720,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {3, dmlops_mean_variance_normalization1_kept},
     {2, dmlops_mean_variance_normalization1_passes},
     {2, dmlops_mean_variance_normalization1_lists},
+    0,
     {0, NULL},
+    8,
     1,
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, -1, -1, -1},
@@ -35448,7 +35746,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization1_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -35482,7 +35780,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -35492,8 +35790,8 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->AxisCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -35503,9 +35801,9 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, (desc->NormalizeVariance != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -35515,7 +35813,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -35539,7 +35837,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
     {3, dmlops_resample1_lists},
+    7,
     {1, dmlops_resample1_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35561,7 +35861,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -35575,12 +35875,12 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -35595,7 +35895,9 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35623,16 +35925,16 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 5;
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -35670,7 +35972,9 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35706,24 +36010,24 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 9;
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -35763,7 +36067,9 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
     {8, dmlops_convolution_integer_lists},
+    0,
     {1, dmlops_convolution_integer_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35795,42 +36101,42 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->GroupCount);
     dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
         dmlops_push(&list8, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
@@ -35880,19 +36186,19 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_list list17;
     list17.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list17, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
     dmlops_list list18;
     list18.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list18, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
     dmlops_list list19;
     list19.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list19, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
     dmlops_list list20;
@@ -35911,7 +36217,9 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
     {11, dmlops_quantized_linear_convolution_lists},
+    0,
     {1, dmlops_quantized_linear_convolution_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35952,62 +36260,62 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->GroupCount);
     dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputScaleTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list8, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputScaleTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list9, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputZeroPointTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list10, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list10);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
         dmlops_push(&list11, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list11);
+    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
@@ -36057,19 +36365,19 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     dmlops_list list20;
     list20.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list20, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list20);
     dmlops_list list21;
     list21.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list21, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list21);
     dmlops_list list22;
     list22.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list22, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list22);
     dmlops_list list23;
@@ -36214,7 +36522,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
     {7, dmlops_average_pooling_grad_lists},
+    0,
     {1, dmlops_average_pooling_grad_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36237,7 +36547,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_average_pooling_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_average_pooling_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
@@ -36245,11 +36555,11 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -36258,25 +36568,25 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
         dmlops_append(&list5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
         dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
@@ -36286,7 +36596,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
         dmlops_list list12;
         list12.count = 0;
         dmlops_append(&list12, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-        dmlops_push(&list10, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list11.values, list11.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_multiply(dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1), 1)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list12.values, list12.count, at_v0)), 0)));
+        dmlops_push(&list10, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list11.values, list11.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list12.values, list12.count, at_v0)), 0)));
     }
     dmlops_tell_list(planning, &told.covering, &list10);
     dmlops_plan_nearby(planning, &told, &dmlops_average_pooling_grad_shader);
@@ -36300,7 +36610,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
     {7, dmlops_max_pooling_grad_lists},
+    0,
     {1, dmlops_max_pooling_grad_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36325,7 +36637,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_max_pooling_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_max_pooling_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
@@ -36333,31 +36645,31 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list9;
     list9.count = 0;
@@ -36403,7 +36715,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
     {3, dmlops_resample_grad_lists},
+    7,
     {1, dmlops_resample_grad_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36425,7 +36739,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -36439,12 +36753,12 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -36495,7 +36809,9 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {1, dmlops_adam_optimizer_passes},
     {1, dmlops_adam_optimizer_lists},
+    0,
     {0, NULL},
+    15,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36527,11 +36843,11 @@ static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const v
     for (int64_t at_d = 0; at_d < (int64_t)TrainingStepTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list1);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->LearningRate);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta2);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta1);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->LearningRate));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_plan_definition(planning, &told, &dmlops_adam_optimizer_shader);
 }
 
@@ -36579,7 +36895,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    1027,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36605,7 +36923,7 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
@@ -36626,17 +36944,17 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_integer(planning, &told.numbers, !0);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_word(planning, &told.numbers, !0);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
 }
 
@@ -36736,7 +37054,9 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {1, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
     {2, dmlops_local_response_normalization_grad_lists},
+    0,
     {0, NULL},
+    11,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36759,7 +37079,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_local_response_normalization_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -36769,7 +37089,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
@@ -36785,11 +37105,11 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
         }
         dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
     dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_grad_shader);
 }
 
@@ -36812,7 +37132,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {2, dmlops_batch_normalization_grad_kept},
     {4, dmlops_batch_normalization_grad_passes},
     {1, dmlops_batch_normalization_grad_lists},
+    0,
     {0, NULL},
+    1,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36841,7 +37163,7 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -36859,8 +37181,8 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -36875,7 +37197,9 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     {1, dmlops_element_wise_quantized_linear_add_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36912,7 +37236,9 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {4, dmlops_dynamic_quantize_linear_kept},
     {6, dmlops_dynamic_quantize_linear_passes},
     {1, dmlops_dynamic_quantize_linear_lists},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36935,7 +37261,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_dynamic_quantize_linear_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_dynamic_quantize_linear_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, 1);
@@ -36955,7 +37281,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, 0);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
 }
 
@@ -36965,7 +37291,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    4867,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36991,7 +37319,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
@@ -37012,19 +37340,19 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_integer(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_word(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
 }
 
@@ -37035,7 +37363,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
+    0,
     {0, NULL},
+    387,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37064,7 +37394,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
     told.tensors.count = 6;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
@@ -37089,8 +37419,8 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_RoiCount);
-    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(0, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(0, 2))));
+    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
     dmlops_list list6;
     list6.count = 0;
@@ -37105,27 +37435,27 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list9);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_integer(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_integer(planning, &told.numbers, let_RoiCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_word(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_word(planning, &told.numbers, let_RoiCount);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_grad_shader);
 }
 
@@ -37137,7 +37467,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {3, dmlops_batch_normalization_training_kept},
     {4, dmlops_batch_normalization_training_passes},
     {1, dmlops_batch_normalization_training_lists},
+    0,
     {0, NULL},
+    2,
     1,
     {17, dmlops_batch_normalization_training_activations},
     {-1, -1, -1, -1},
@@ -37165,7 +37497,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
     told.tensors.count = 7;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_training_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -37189,20 +37521,20 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list6, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -37220,7 +37552,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {2, dmlops_batch_normalization_training_grad_kept},
     {4, dmlops_batch_normalization_training_grad_passes},
     {1, dmlops_batch_normalization_training_grad_lists},
+    0,
     {0, NULL},
+    1,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37249,7 +37583,7 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_training_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -37267,20 +37601,20 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list5, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -37454,7 +37788,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
     {3, dmlops_resample2_lists},
+    7,
     {1, dmlops_resample2_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37476,7 +37812,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample2_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample2_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -37490,13 +37826,13 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -37515,7 +37851,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
     {3, dmlops_resample_grad1_lists},
+    7,
     {1, dmlops_resample_grad1_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37537,7 +37875,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_grad1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_grad1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -37551,13 +37889,13 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -37594,7 +37932,9 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
+    0,
     {0, NULL},
+    136,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37639,7 +37979,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
     told.tensors.count = 14;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_multihead_attention_shader);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
@@ -37702,26 +38042,26 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     list6.count = 0;
     dmlops_push(&list6, (int64_t)desc->HeadCount);
     dmlops_push(&list6, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, (int64_t)desc->HeadCount);
     dmlops_push(&list8, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, (int64_t)desc->HeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, (int64_t)desc->HeadCount);
     dmlops_push(&list10, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list10);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->HeadCount);
@@ -37790,17 +38130,17 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen3 = chosen2;
     }
     dmlops_push(&list11, chosen3);
-    dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
+    dmlops_tell_word(planning, &told.numbers, let_PastSequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Scale));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen6;
     if (desc->KeyTensor != NULL) {
         chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
@@ -37842,7 +38182,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         }
         chosen6 = chosen5;
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
+    dmlops_tell_word(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
     told.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list18;
@@ -38840,7 +39180,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
     {5, dmlops_lp_pooling1_lists},
+    0,
     {1, dmlops_lp_pooling1_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -38864,25 +39206,25 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -38902,19 +39244,19 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
     dmlops_list list12;
@@ -38931,7 +39273,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
     {6, dmlops_average_pooling1_lists},
+    0,
     {1, dmlops_average_pooling1_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -38955,23 +39299,23 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -38980,9 +39324,9 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
         dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -39002,19 +39346,19 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list11);
     dmlops_list list12;
     list12.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list12, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list12, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list12);
     dmlops_list list13;
     list13.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list13, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list13, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list13);
     dmlops_list list14;
@@ -39025,11 +39369,11 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list15.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
@@ -39037,11 +39381,11 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list16.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
@@ -39049,11 +39393,11 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list17.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list17, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
@@ -39110,7 +39454,9 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
     {6, dmlops_quantized_linear_average_pooling_lists},
+    0,
     {1, dmlops_quantized_linear_average_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -39142,23 +39488,23 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -39167,13 +39513,13 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
         dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
     dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
@@ -39182,7 +39528,9 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -39215,20 +39563,20 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 8;
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -39269,7 +39617,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {3, dmlops_mean_variance_normalization2_kept},
     {2, dmlops_mean_variance_normalization2_passes},
     {2, dmlops_mean_variance_normalization2_lists},
+    0,
     {0, NULL},
+    16,
     1,
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, -1, -1, -1},
@@ -39293,7 +39643,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization2_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization2_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -39327,7 +39677,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -39337,8 +39687,8 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->AxisCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -39348,10 +39698,10 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
-    dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, (desc->UseMean != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->UseVariance != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -39361,7 +39711,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -39383,7 +39733,9 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
+    0,
     {0, NULL},
+    272,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -39429,7 +39781,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
     told.tensors.count = 15;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_multihead_attention1_shader);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
@@ -39492,26 +39844,26 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     list6.count = 0;
     dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list6, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list8, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list10, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list10);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
@@ -39580,18 +39932,18 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen3 = chosen2;
     }
     dmlops_push(&list11, chosen3);
-    dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
-    dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
+    dmlops_tell_word(planning, &told.numbers, let_PastSequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Scale));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen7;
     if ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL)) {
         chosen7 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
@@ -39639,7 +39991,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
     }
-    dmlops_tell_integer(planning, &told.numbers, chosen7);
+    dmlops_tell_word(planning, &told.numbers, chosen7);
     int64_t chosen11;
     if (desc->OutputPresentKeyTensor != NULL) {
         chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
@@ -39728,8 +40080,8 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen14 = chosen13;
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
-    dmlops_tell_integer(planning, &told.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
+    dmlops_tell_word(planning, &told.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
     int64_t chosen17;
     if (desc->KeyTensor != NULL) {
         chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
@@ -39771,7 +40123,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen17 = chosen16;
     }
-    dmlops_tell_integer(planning, &told.numbers, chosen17);
+    dmlops_tell_word(planning, &told.numbers, chosen17);
     told.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list24;
@@ -40889,7 +41241,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
     {3, dmlops_resample3_lists},
+    7,
     {1, dmlops_resample3_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -40911,7 +41265,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample3_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample3_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -40925,14 +41279,14 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (desc->Antialiased != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, (desc->Antialiased != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -40950,7 +41304,9 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
     {6, dmlops_fold_lists},
+    0,
     {4, dmlops_fold_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -40975,19 +41331,19 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
     dmlops_append(&list1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list let_PaddedSizes;
     let_PaddedSizes.count = 0;
     for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
@@ -41003,11 +41359,11 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
+    dmlops_tell_sizes(planning, &told.lists, &let_BlocksPerDimension, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
@@ -41022,7 +41378,9 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
     {6, dmlops_unfold_lists},
+    0,
     {4, dmlops_unfold_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -41058,28 +41416,28 @@ static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* des
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
+    dmlops_tell_sizes(planning, &told.lists, &let_BlocksPerDimension, 1);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
     dmlops_append(&list2, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);

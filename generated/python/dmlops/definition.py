@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
 from itertools import product
@@ -102,7 +102,6 @@ class Evaluation:
         self.desc = desc
         self.tensors: Mapping[str, Kept] = {}
         self.outputs: Mapping[str, Callable[[Any], Any]] = {}
-        self.known: Callable[[], Mapping[str, Any]] = dict  # constants of the shader
         self.bits: Sequence[str] = ()  # tensors whose elements are taken as the bits that they are
         self.index = 0  # the place of the output under way in an array of outputs
         outputs = [tensor for _, member, tensor in tensors(desc) if member.role == "output"]
@@ -727,64 +726,18 @@ def greatest_of(values: Iterator[Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Pass:
-    """A pass of a shader: the tensors of one size that it writes, and the intermediate ones that it reads.
-
-    `along`: it is part of a recurrence with the passes beside it that are, too. `over` is what has
-    the sizes of the box that it goes through, where that is not the target: the list or the tensor of a
-    number; it starts from zeros then.
-    `each`: the array of tensors each of which takes a dispatch.
-    """
-
-    targets: tuple[str, ...]
-    reads: tuple[str, ...]
-    along: bool = False
-    over: tuple[str, int] | None = None
-    each: str = ""
-
-
-@dataclass(frozen=True)
-class Shader:
-    """What the shader of a definition is told.
-
-    `tensors` gives, in the order of the bindings, what the names of a tensor's macros begin with; `kept` the
-    same of intermediate tensors, and the type of their entries. `lists`, `elements` (of a tensor's type) and
-    `scalars` are what the description alone gives, in the order of the constants: kind, name, and of a list
-    its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
-    greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
-    that they are; `fused` is the member with activations, `activations` the operators that it may name.
-    `forms` are passes of faster ways, as `planner` knows them: numbers, and tensors by name. What it is told
-    of a description, the evaluation knows by its path there, as "told.factors.depth".
-    """
-
-    tensors: Mapping[str, str]
-    kept: Mapping[str, tuple[str, str]]
-    passes: tuple[Pass, ...]
-    lists: tuple[tuple[str, str, str], ...]
-    elements: tuple[str, ...]
-    scalars: tuple[tuple[str, str], ...]
-    bounds: tuple[tuple[str, str], ...]
-    limited: tuple[str, ...]
-    held: tuple[str, ...]
-    bits: tuple[str, ...]
-    fused: str
-    activations: tuple[int, ...]
-    forms: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    planner: str = "definition"
-
-
-@dataclass(frozen=True)
 class Defined:
-    """A computation by definition: `define` gives an evaluation its tensors and outputs."""
+    """A computation by definition: `define` gives an evaluation its tensors and outputs. Elements of the
+    tensors in `bits` are taken as the bits that they are."""
 
     desc: Description
     define: Callable[[Evaluation], None]
-    shader: Shader
+    bits: tuple[str, ...]
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs that are present, shaped as their Sizes; an array of outputs as a list."""
         evaluation = Evaluation(self.desc, arrays)
-        evaluation.bits = self.shader.bits
+        evaluation.bits = self.bits
         self.define(evaluation)
         results: dict[str, Any] = {}
         for name in evaluation.outputs:

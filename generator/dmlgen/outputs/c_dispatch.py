@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
-from dmlgen.expr.defined import free_locals
+from dmlgen.expr.inlined import inlined
 from dmlgen.literals import c_string
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
@@ -16,6 +16,7 @@ from dmlgen.outputs.compute import bits, is_aligned, limited, moves
 from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
+from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.functions import declarations, definition, head, wrapped
 from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
@@ -56,31 +57,6 @@ class TensorView:
 
 
 @dataclass(frozen=True)
-class FormView:
-    """Records of a faster form, the field of `DefinitionShader` that has them, and where that is a list, the
-    type of its entries."""
-
-    field: str
-    listed: str
-    records: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class StaticView:
-    """What the shader of a definition is for all descriptions, entries of lists as C; `macros` are among
-    them."""
-
-    kept: tuple[str, ...]
-    passes: tuple[str, ...]
-    lists: tuple[str, ...]
-    bounds: tuple[str, ...]
-    is_fused: bool
-    activations: tuple[int, ...]
-    forms: tuple[FormView, ...]
-    macros: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ApartView:
     """The member with a fused activation that may run apart, and the output that it writes, by name and
     place."""
@@ -115,7 +91,7 @@ class ShaderView:
     read: tuple[str, ...]
     statements: tuple[str, ...]
     count: str = ""
-    static: StaticView | None = None
+    static: Static | None = None
     apart: ApartView | None = None
     trace: TraceView | None = None
 
@@ -177,7 +153,8 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
     left = {name for part in parts.values() for name in part.left}
     macros = [tensor.macro for shader in shaders.values() for tensor in shader.tensors]
     statics = [shader.static for shader in shaders.values() if shader.static is not None]
-    macros += [name for static in statics for name in static.macros]
+    for static in statics:
+        macros += [*(str(macro) for macro, *_ in static.kept), *static.lists, *static.bounds]
     _check_capacities(registry, plans, shaders)
     return DispatchView(
         shaders=shaders,
@@ -442,7 +419,7 @@ def _defined(
         f"told.tensors.count = {len(tensors)};",
     ]
     if shader.kept:
-        heads.append(f"wanted = dmlops_plan_needed(planning, &told, &dmlops_{operator.slug}_shader);")
+        heads.append(f"wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_{operator.slug}_shader);")
     view = ShaderView(
         "Definition",
         shader.planner,
@@ -450,7 +427,7 @@ def _defined(
         tuple(printer.tensors),
         (*heads, *printer.statements),
         next((f"desc->{operator.member[one.each].count}" for one in shader.passes if one.each), ""),
-        static=_static(shader, plans),
+        static=static_of(shader, plans),
         apart=_apart_view(operator, shader) if leaves else None,
     )
     return view, max(definition_params(plans, shader, form).words for form in (None, *shader.forms))
@@ -459,77 +436,6 @@ def _defined(
 def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
     (output,) = operator.outputs
     return ApartView(shader.fused, output.name, operator.members.index(output))
-
-
-def _static(shader: DefinitionShader, plans: Plans) -> StaticView:
-    kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
-    return StaticView(
-        kept=tuple(
-            _entry(c_string(one.macro), one.type == "REAL_VALUE", one.type == "int64_t")
-            for one in shader.kept
-        ),
-        passes=tuple(
-            _entry(
-                number,
-                one.targets[0] in kept,
-                (kept if one.targets[0] in kept else tensors).index(one.targets[0]),
-                sum(1 << kept.index(name) for name in one.targets if name in kept),
-                sum(1 << tensors.index(name) for name in one.targets if name in tensors),
-                sum(1 << kept.index(name) for name in one.reads),
-                one.along,
-                *(
-                    box[1] if (box := shader.box(one)) and box[0] == kind else -1
-                    for kind in ("list", "tensor")
-                ),
-            )
-            for number, one in enumerate(shader.passes)
-        ),
-        lists=tuple(c_string(one.macro) for one in shader.known_lists),
-        bounds=tuple(c_string(one.macro) for one in shader.bounds),
-        is_fused=bool(shader.fused),
-        activations=tuple(one.value for one in shader.activations),
-        forms=tuple(_forms(shader, plans)),
-        macros=(
-            *(one.macro for one in shader.kept),
-            *(one.macro for one in (*shader.known_lists, *shader.bounds)),
-        ),
-    )
-
-
-def _forms(shader: DefinitionShader, plans: Plans) -> Iterator[FormView]:
-    """Passes of faster forms, in the order of the planners' fields; NONE stands for those that are not."""
-    forms = {one.field: one.records for one in shader.forms}
-    places: Mapping[str, int] = {
-        **{tensor.member: number for number, tensor in enumerate(shader.tensors)},
-        **{kept.member: number for number, kept in enumerate(shader.kept)},
-    }
-    own = {one.name for one in fields(StaticView)}
-    for one in plans.record("DefinitionShader").fields:
-        if one.name not in own:
-            record = one.type.element if isinstance(one.type, ListOf) else one.type
-            assert isinstance(record, Record)
-            listed = "" if record is one.type else record.name
-            names = [field.name for field in record.fields]
-            none: Mapping[str, int] = dict.fromkeys(names, -1)
-            records = (
-                _entry(*(_number(places, known[name]) for name in names))
-                for known in forms.get(one.name, () if listed else (none,))
-            )
-            yield FormView(one.name, listed, tuple(records))
-
-
-def _number(places: Mapping[str, int], known: int | str | Sequence[str]) -> int:
-    """A number, that of a tensor, bits of several tensors, or NONE."""
-    if isinstance(known, int):
-        return known
-    if isinstance(known, str):
-        return places.get(known, -1)
-    return sum(1 << places[name] for name in known)
-
-
-def _entry(*fields: str | int) -> str:
-    """A record as C, fields in order."""
-    return f"{{{', '.join(one if isinstance(one, str) else str(int(one)) for one in fields)}}}"
 
 
 class _DispatchPrinter(CPrinter):
@@ -599,7 +505,7 @@ class _DispatchPrinter(CPrinter):
             if node.type == ir.FLOATS:
                 self._tell("floats", "&told.lists", *self._array(node))
             else:
-                self._tell("listed", "&told.lists", f"&{self._list(node)}")
+                self._tell("sizes", "&told.lists", f"&{self._list(node)}", "1")
         for one in shader.known_elements:
             assert one.node is not None
             self._tell(
@@ -611,7 +517,7 @@ class _DispatchPrinter(CPrinter):
             self._add(f"dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, {bound});")
         for one in shader.known_scalars:
             assert one.node is not None
-            self._scalar_told("&told.numbers", inlined(one.node))
+            self._tell("word", "&told.numbers", self._word(inlined(one.node)))
         for name, node in shader.told.items():
             self.tell_role(name, ListOf(INT, 8) if node.type == ir.INTS else INT, inlined(node))
 
@@ -642,6 +548,11 @@ class _DispatchPrinter(CPrinter):
     def _scalar_told(self, target: str, node: ir.Expr) -> None:
         self._tell("float" if node.type == ir.FLOAT else "integer", target, self._value(node))
 
+    def _word(self, node: ir.Expr) -> str:
+        """A number, the bits of one that is a float."""
+        value = self._value(node)
+        return f"dmlops_float_bits({value})" if node.type == ir.FLOAT else value
+
     def _value(self, node: ir.Expr) -> str:
         self._define(node)
         return self.print(node)
@@ -661,50 +572,3 @@ class _DispatchPrinter(CPrinter):
             self._append_slice(node, None, None, target)
         else:
             super()._append(node, target)
-
-
-def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
-    """An expression of a definition in the language of rules: functions written out, reductions as those.
-
-    A loop variable has a name that none of the `depth` loops around it has, so that arguments keep their
-    meaning.
-    """
-    match node:
-        case ir.Apply(function=function, arguments=arguments):
-            used = free_locals(function.body)
-            pairs = zip(function.parameters, arguments, strict=True)
-            given: dict[ir.Expr, ir.Expr] = {
-                one: inlined(argument, depth) for one, argument in pairs if one.name in used
-            }
-            return ir.substitute(inlined(function.body, depth), given)
-        case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
-            return _reduce(kind, loop, body, type_, depth)
-        case ir.Fold(
-            kind="all" | "any" | "sum" | "product" | "min" | "max" as kind,
-            loops=(each,),
-            condition=condition,
-            body=body,
-            type=type_,
-        ):
-            first = ir.Number(0, ir.INT) if each.first is None else each.first
-            return _reduce(kind, ir.Loop(each.variable, first, each.last, condition), body, type_, depth)
-    return ir.substitute(node, {part: inlined(part, depth) for part in _outermost(node)})
-
-
-def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The functions and reductions below an expression, but for those inside of them."""
-    for child in ir.children(node):
-        if isinstance(child, ir.Apply | ir.Fold | ir.Reduce):
-            yield child
-        else:
-            yield from _outermost(child)
-
-
-def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, depth: int) -> ir.Expr:
-    fresh = ir.Local(f"{loop.variable.name}{depth or ''}", loop.variable.type)
-    inner: dict[ir.Expr, ir.Expr] = {loop.variable: fresh}
-    condition = None
-    if loop.condition is not None:
-        condition = inlined(ir.substitute(loop.condition, inner), depth + 1)
-    whole = ir.Loop(fresh, inlined(loop.lower, depth), inlined(loop.upper, depth), condition)
-    return ir.Reduce(kind, whole, inlined(ir.substitute(body, inner), depth + 1), type_)

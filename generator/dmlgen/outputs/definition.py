@@ -1,5 +1,5 @@
 """Definitions of outputs as Python: a module for every operator that has one, in the vocabulary of
-`dmlops.definition`, and beside it the shader, whose constants the module works out.
+`dmlops.definition`, and beside it the shader, and a module that tells planners of it.
 
 Each name of `let` becomes a function; one that is used with floats that decide and with free ones becomes
 two.
@@ -17,10 +17,14 @@ from dmlgen.expr.defined import uses_at
 from dmlgen.expr.printer import ATOM, PRODUCT, SUM, Printer
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
-from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
+from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
+from dmlgen.outputs.python_definition import definition_view
+from dmlgen.outputs.python_printer import FLIPPED
 from dmlgen.outputs.render import Templates
+from dmlgen.plans.model import plans_of
+from dmlgen.project import RUNTIME
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.schedules.keyed import keyed
 
@@ -35,9 +39,6 @@ _LIST_FOLDS = {
 }
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}
 _RESERVED = ("at", "e", "f", "np", "desc")
-_FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
-    "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
-}  # fmt: skip
 _COORDINATES = {"align", "replace", "wrap"}
 _OF_FEW = ("total", "multiplied", "least_of", "greatest_of")
 _DEFINED = (
@@ -85,14 +86,16 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
     def both(near: Registry, operator: Operator) -> dict[str, bytes]:
         shader = shader_of(near, operator, functions)
-        module = templates.render(
-            "python/dmlops/compute/definition.py.j2",
-            operator=operator,
-            shader=shader,
-            **_definition(operator, shader),
-        )
+        compute = "python/dmlops/compute/definition.py.j2"
+        told = "python/dmlops/gpu/definition.py.j2"
+        view = definition_view(near, operator, shader, plans_of(RUNTIME))
         return {
-            f"python/dmlops/compute/{operator.slug}.py": module,
+            f"python/dmlops/compute/{operator.slug}.py": templates.render(
+                compute, operator=operator, bits=shader.moves, **_definition(operator)
+            ),
+            f"python/dmlops/gpu/definitions/{operator.slug}.py": templates.render(
+                told, operator=operator, shader=shader, view=view
+            ),
             f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),
         }
 
@@ -100,18 +103,14 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     return merged(parts("definition", registry, templates.memory, both, generic))
 
 
-def _definition(operator: Operator, shader: DefinitionShader) -> dict[str, object]:
-    """What the module says: its functions, what each tensor is, and the constants of the shader, by name."""
+def _definition(operator: Operator) -> dict[str, object]:
+    """What the module says: its functions, and what each tensor and output is."""
     defines = operator.defines
     assert defines is not None
     printer = DefinitionPrinter(operator)
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
     outputs = {name: printer.free(value) for name, value in defines.outputs.items()}
-    constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds)
-    nodes = {one.name: one.node for one in constants if one.node is not None}
-    nodes |= {f"told.{name}": node for name, node in shader.told.items()}
-    known = {name: printer.deciding(node) for name, node in nodes.items()}
-    return {"functions": printer.functions, "tensors": tensors, "outputs": outputs, "known": known}
+    return {"functions": printer.functions, "tensors": tensors, "outputs": outputs}
 
 
 def _tensor_view(tensor: Intermediate, printer: DefinitionPrinter) -> TensorView:
@@ -321,7 +320,7 @@ class DefinitionPrinter(Printer):
             case ir.Apply():
                 return self.apply(node), ATOM
             case ir.Compare(op=op, left=ir.Number() as left, right=right) if not isinstance(right, ir.Number):
-                return self._node(ir.Compare(_FLIPPED[op], right, left))
+                return self._node(ir.Compare(FLIPPED[op], right, left))
             case ir.Compare(op=op, left=left, right=right):
                 before, self._single = self._single, True
                 text = super()._node(ir.Compare(op, *_beside(left, right)))

@@ -17,6 +17,10 @@ from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 _LONG = 40  # characters of a value that gets a variable before a message shows it
 _KINDS = {"int": "number", "ints": "numbers"}  # what such variables are called
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
+    "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+"""Comparisons with their sides in each other's place."""
 
 
 def literal(text: str) -> str:
@@ -203,7 +207,9 @@ class PythonPrinter(Printer):
             return " + ".join(self.print(part, SUM) for part in parts), SUM
         texts: list[str] = []
         for part in parts:
-            texts += map(self.print, part.items) if isinstance(part, ir.ListOf) else [f"*{self.print(part)}"]
+            texts += (
+                map(self.print, part.items) if isinstance(part, ir.ListOf) else [f"*{self.print(part, SUM)}"]
+            )
         return f"({', '.join(texts)})", ATOM
 
     def compare(self, node: ir.Compare) -> tuple[str, int]:

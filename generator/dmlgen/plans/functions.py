@@ -4,8 +4,9 @@
   header: results beyond 64 bits saturate, quotients are rounded down, and division by 0 gives 0.
 - `bool` and `str` are `int` and `const char*`. A text is never made, but for the name of a macro,
   f"{text}_END".
-- A record, a NamedTuple, is a struct: given by address, copied where it is kept. Fields may be given by
-  name, in their order; `_replace` gives a copy with others in some of them.
+- A record, a NamedTuple, is a struct: given by address, copied where it is kept. What a function gives is
+  made where it is wanted, and a variable that is but another name of what stands elsewhere has its address.
+  Fields may be given by name, in their order; `_replace` gives a copy with others in some of them.
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
@@ -69,6 +70,10 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 WIDTH = 120
+
+_RESULT = "result"  # where a function puts a record or a list that it gives
+_MADE = (ast.Call, ast.List, ast.ListComp, ast.Subscript)  # expressions that may make a record or a list
+_FEW = 8  # numbers that are copied all at once, be they there or not
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,11 @@ DMLOPS_CALLED void {name}_insert(dmlops_planning* planning, {name}* list, int64_
         list->items[i] = list->items[i - 1];
     }}
     list->items[place] = {value};
+}}
+
+DMLOPS_CALLED void {name}_copy({name}* to, const {name}* from) {{
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }}"""
     if type_.element == INT:
         found[name] += f"""
@@ -180,9 +190,10 @@ DMLOPS_CALLED void {name}_fill(dmlops_planning* planning, {name}* list, int64_t 
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }}
-    for (int64_t i = 0; i < count; ++i) {{
-        list->items[list->count++] = item;
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {{
+        list->items[i] = item;
     }}
+    list->count += count > 0 ? count : 0;
 }}
 
 DMLOPS_CALLED int {name}_has(const {name}* list, int64_t item) {{
@@ -244,7 +255,10 @@ def head(function: Function) -> str:
             space = " " if isinstance(type_, Scalar) else "* "
             const = "" if isinstance(type_, Scalar) else "const "
             parameters.append(f"{const}{c_type(type_)}{space}{c_name(name)}")
-    return f"DMLOPS_CALLED {c_type(function.result)} {_called(function)}({', '.join(parameters)})"
+    if isinstance(function.result, Scalar):
+        return f"DMLOPS_CALLED {c_type(function.result)} {_called(function)}({', '.join(parameters)})"
+    parameters.append(f"{c_type(function.result)}* {_RESULT}")
+    return f"DMLOPS_CALLED void {_called(function)}({', '.join(parameters)})"
 
 
 def _called(function: Function) -> str:
@@ -307,8 +321,7 @@ class _Translation:
                 self.assign_all(node, names, values, body)
             case ast.Assign(targets=[ast.Subscript(value=owner, slice=index)], value=value):
                 target = self.item(self.expr(owner), index)
-                new = self.expr(value, target.type)
-                self.lines.append(f"{target.content} = {new.content};")
+                self.copy(target.content, self.expr(value, target.type))
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
                 whole = ast.copy_location(ast.BinOp(target, op, value), node)
                 self.assign(node, name, self.expr(whole), body)
@@ -334,9 +347,15 @@ class _Translation:
                     self.block(inner)
             case ast.Return(value=None):
                 self.lines.append("return;")
+            case ast.Return(value=ast.expr() as value) if isinstance(self.function.result, Scalar):
+                self.lines.append(f"return {_bare(self.expr(value, self.function.result).content)};")
             case ast.Return(value=ast.expr() as value):
+                self._next_name = _RESULT if isinstance(value, _MADE) else None
                 found = self.expr(value, self.function.result)
-                self.lines.append(f"return {_bare(found.content)};")
+                self._next_name = None
+                if found.text != _RESULT:
+                    self.copy(f"*{_RESULT}", found)
+                self.lines.append("return;")
             case ast.Break():
                 self.lines.append("break;")
             case _:
@@ -372,8 +391,7 @@ class _Translation:
         self, node: ast.stmt, name: str, value: ast.expr, wanted: Type | None, body: Sequence[ast.stmt]
     ) -> None:
         """The same as `assign`; a new record or list is made in its own place."""
-        is_made = isinstance(value, ast.Call | ast.List | ast.ListComp | ast.Subscript)
-        if is_made and self.variable(name) is None and self.is_local(name, body):
+        if isinstance(value, _MADE) and self.variable(name) is None and self.is_local(name, body):
             self._next_name = c_name(name)
             found = self.expr(value, wanted)
             self._next_name = None
@@ -382,13 +400,20 @@ class _Translation:
                 return
         else:
             found = self.expr(value, wanted)
-        self.assign(node, name, found, body)
+        self.assign(node, name, found, body, value)
 
     def is_local(self, name: str, body: Sequence[ast.stmt]) -> bool:
         """Whether a variable is used in one block alone."""
         return _uses(self.function.node.body, name) == _uses(body, name)
 
-    def assign(self, node: ast.stmt, name: str, value: Value, body: Sequence[ast.stmt]) -> None:
+    def assign(
+        self,
+        node: ast.stmt,
+        name: str,
+        value: Value,
+        body: Sequence[ast.stmt],
+        source: ast.expr | None = None,
+    ) -> None:
         """Gives a variable a value. It is declared here, or above everything if it is used outside the
         block."""
         variable = c_name(name)
@@ -396,8 +421,14 @@ class _Translation:
         if target is None:
             target = Value(variable if value.is_whole else f"&{variable}", value.type)
             if self.is_local(name, body):
+                if not value.is_whole and self.is_fixed(name) and self.is_fixed(_owner(source)):
+                    target = Value(variable, value.type)
+                    self.lines.append(f"const {_declared(value.type, f'* {variable}')} = {value.text};")
+                elif value.is_whole:
+                    self.lines.append(f"{_declared(value.type, variable)} = {_bare(value.text)};")
+                else:
+                    self.copy(self.place(variable, value.type).content, value)
                 self.names[name] = target
-                self.lines.append(f"{_declared(value.type, variable)} = {_bare(value.content)};")
                 return
             if not value.is_whole:
                 raise self.module.refused(node, f"{name}, a record or list that is used outside this block,")
@@ -405,7 +436,12 @@ class _Translation:
             self._top.append(f"{_declared(value.type, variable)} = 0;")
         if not _fits(value.type, target.type):
             raise self.module.refused(node, f"another type of {name}")
-        self.lines.append(f"{target.content} = {_bare(value.content)};")
+        self.copy(target.content, value)
+
+    def is_fixed(self, name: str | None) -> bool:
+        """Whether a variable is always the same record or list, so that another may have its address."""
+        whole = self.function.node
+        return name is not None and _assignments(whole, name) <= 1 and not _changed([whole], name)
 
     def assign_all(
         self, node: ast.stmt, names: list[ast.expr], values: list[ast.expr], body: Sequence[ast.stmt]
@@ -417,14 +453,18 @@ class _Translation:
         apart = not any(_uses([value], name) for value in values for name in plain)
         found = [self.expr(value, self.type_of(name)) for name, value in zip(plain, values, strict=True)]
         kept = found if apart else [self.temporary(value) for value in found]
-        for name, value in zip(plain, kept, strict=True):
-            self.assign(node, name, value, body)
+        for name, value, source in zip(plain, kept, values, strict=True):
+            self.assign(node, name, value, body, source if apart else None)
 
     def temporary(self, value: Value) -> Value:
         """A copy that nothing changes."""
-        name = self.new()
-        self.lines.append(f"{_declared(value.type, name)} = {_bare(value.content)};")
-        return Value(name if value.is_whole else f"&{name}", value.type)
+        if value.is_whole:
+            name = self.new()
+            self.lines.append(f"{_declared(value.type, name)} = {_bare(value.text)};")
+            return Value(name, value.type)
+        found = self.place(None, value.type)
+        self.copy(found.content, value)
+        return found
 
     def new(self) -> str:
         if self._next_name is not None:
@@ -626,17 +666,16 @@ class _Translation:
             return ["return;"]
         if isinstance(result, Scalar):
             return ["return 0;"]
-        name = self.new()
-        return [f"{_declared(result, name)};", f"memset(&{name}, 0, sizeof {name});", f"return {name};"]
+        return [f"memset({_RESULT}, 0, sizeof *{_RESULT});", "return;"]
 
     def macro(self, name: ast.expr) -> tuple[str, str]:
-        """The two parts of a macro's name."""
+        """The two parts of a macro's name, the second one a literal."""
         match name:
             case ast.Constant(value=str(text)):
-                return c_string(""), c_string(text)
+                return c_string(""), f"DMLOPS_TEXT({c_string(text)})"
             case ast.JoinedStr(values=[ast.FormattedValue(value=start), ast.Constant(value=str(text))]):
-                return self.expr(start).text, c_string(text)
-        return c_string(""), self.expr(name).text
+                return self.expr(start).text, f"DMLOPS_TEXT({c_string(text)})"
+        return self.expr(name).text, f"DMLOPS_TEXT({c_string('')})"
 
     def called(self, call: ast.Call, function: Function) -> str:
         given = ["planning"]
@@ -745,9 +784,8 @@ class _Translation:
         """A new list, which `fill` appends to."""
         if not isinstance(wanted, ListOf):
             raise self.module.refused(node, "a list without a stated type")
-        name = self.new()
-        self.lines += [f"{_declared(wanted, name)};", f"{name}.count = 0;"]
-        whole = Value(f"&{name}", wanted)
+        whole = self.place(None, wanted)
+        self.lines.append(f"{whole.member('count', INT).text} = 0;")
         fill(lambda item: self.insert(whole, None, item))
         return whole
 
@@ -802,8 +840,9 @@ class _Translation:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="scratch"), args=arguments):
                 if self.type_of(owner) == PLANNING and 1 <= len(arguments) <= 2:
                     given = [_bare(self.expr(one).text) for one in arguments] + ["0"] * (2 - len(arguments))
-                    buffer = self.plans.record("Buffer")
-                    return self.result(None, f"dmlops_out_scratch(planning, {', '.join(given)})", buffer)
+                    found = self.place(None, self.plans.record("Buffer"))
+                    self.lines.append(f"{found.content} = dmlops_out_scratch(planning, {', '.join(given)});")
+                    return found
             case ast.Call(func=ast.Name(id=name), args=arguments) if isinstance(
                 self.module.types.get(name), Record
             ):
@@ -815,16 +854,30 @@ class _Translation:
             case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
                 function = self.module.functions[name]
                 own, self._next_name = self._next_name, None
-                return self.result(own, self.called(node, function), function.result)
+                text = self.called(node, function)
+                if isinstance(function.result, Scalar):
+                    return Value(text, function.result)
+                found = self.place(own, function.result)
+                self.lines.append(f"{text[:-1]}, {found.text});")
+                return found
         raise self.module.refused(node, "this call")
 
-    def result(self, name: str | None, text: str, type_: Type) -> Value:
-        """What a function gives; a record or a list has an address then, that of a variable of this name."""
-        if isinstance(type_, Scalar):
-            return Value(text, type_)
+    def place(self, name: str | None, type_: Type) -> Value:
+        """The place of a new record or list: a variable of this name or of a new one, or the result."""
         name = name or self.new()
-        self.lines.append(f"{_declared(type_, name)} = {text};")
+        if name == _RESULT:
+            return Value(_RESULT, type_)
+        self.lines.append(f"{_declared(type_, name)};")
         return Value(f"&{name}", type_)
+
+    def copy(self, target: str, value: Value) -> None:
+        """Copies a value; of a long list only the entries that are there."""
+        kind = value.type
+        if _is_long(kind):
+            target = target[1:] if target.startswith("*") else f"&{target}"
+            self.lines.append(f"{c_type(kind)}_copy({target}, {value.text});")
+        else:
+            self.lines.append(f"{target} = {_bare(value.content)};")
 
     def record(self, node: ast.Call, record: Record, arguments: list[ast.expr]) -> Value:
         named = [field.name for field in record.fields[len(arguments) :]]
@@ -833,7 +886,7 @@ class _Translation:
         arguments = [*arguments, *(one.value for one in node.keywords)]
         own, self._next_name = self._next_name, None
         fields = [self.field_value(*one) for one in zip(record.fields, arguments, strict=True)]
-        return self.filled(own, record, "", fields)
+        return self.filled(self.place(own, record), fields)
 
     def replaced(self, node: ast.Call, owner: ast.expr, changes: list[ast.keyword]) -> Value:
         """A copy of a record with other values in some fields."""
@@ -847,7 +900,9 @@ class _Translation:
             if field is None:
                 raise self.module.refused(node, f"the field {one.arg}")
             fields.append(self.field_value(field, one.value))
-        return self.filled(own, source.type, f" = {source.content}", fields)
+        found = self.place(own, source.type)
+        self.copy(found.content, source)
+        return self.filled(found, fields)
 
     def field_value(self, field: Field, node: ast.expr) -> tuple[Field, Value]:
         """What a field of a record is given."""
@@ -856,13 +911,11 @@ class _Translation:
             raise self.module.refused(node, f"{field.name} of another type")
         return field, value
 
-    def filled(self, own: str | None, record: Record, start: str, fields: list[tuple[Field, Value]]) -> Value:
-        """A new record with these values."""
-        name = own or self.new()
-        self.lines.append(f"{_declared(record, name)}{start};")
+    def filled(self, record: Value, fields: list[tuple[Field, Value]]) -> Value:
+        """The record, after its fields have been given these values."""
         for field, value in fields:
-            self.lines.append(f"{name}.{c_name(field.name)} = {_bare(value.content)};")
-        return Value(f"&{name}", record)
+            self.copy(record.member(c_name(field.name), field.type).content, value)
+        return record
 
     def quantified(self, is_all: bool, item: ast.expr, generator: ast.comprehension) -> Value:
         name = self.new()
@@ -893,6 +946,13 @@ def wrapped(line: str) -> str:
 
 def _declared(type_: Type, name: str) -> str:
     return f"{c_type(type_)} {name}"
+
+
+def _is_long(type_: Type) -> bool:
+    """Whether it is a list that is mostly empty: not of a few numbers."""
+    if not isinstance(type_, ListOf) or type_.capacity is None:
+        return False
+    return isinstance(type_.element, Record) or type_.capacity > _FEW
 
 
 def _number(value: int) -> str:
@@ -947,6 +1007,26 @@ def _uses(nodes: Sequence[ast.AST], name: str) -> int:
 
 def _binds(target: ast.expr, name: str) -> bool:
     return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(target))
+
+
+def _owner(source: ast.expr | None) -> str | None:
+    """The variable in which a record or list is that stands somewhere; None of one that is made."""
+    while isinstance(source, ast.Attribute) or (
+        isinstance(source, ast.Subscript) and not isinstance(source.slice, ast.Slice)
+    ):
+        source = source.value
+    return source.id if isinstance(source, ast.Name) else None
+
+
+def _assignments(body: ast.AST, name: str) -> int:
+    """How often a variable is given a value, loops apart."""
+    targets: list[ast.expr] = []
+    for node in ast.walk(body):
+        if isinstance(node, ast.Assign):
+            targets += node.targets
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+            targets.append(node.target)
+    return sum(_binds(target, name) for target in targets if not isinstance(target, ast.Subscript))
 
 
 def _changed(body: Sequence[ast.AST], name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -14,7 +15,12 @@ def computation(desc: Description) -> Any:
 
     Raises NotImplementedError for operators whose computation the registry does not hold.
     """
-    module = f"{__name__}.{desc.OPERATOR.lower()}"
-    if find_spec(module) is None:
-        raise NotImplementedError(f"the registry does not hold what {desc.OPERATOR} computes")
-    return import_module(module).computation(desc)
+    return _module(desc.OPERATOR).computation(desc)
+
+
+@cache
+def _module(operator: str) -> Any:
+    name = f"{__name__}.{operator.lower()}"
+    if find_spec(name) is None:
+        raise NotImplementedError(f"the registry does not hold what {operator} computes")
+    return import_module(name)

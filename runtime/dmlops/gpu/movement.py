@@ -16,7 +16,7 @@ from .plans.told import Lookup, Movement
 NO_MOVEMENT = Movement((), (), (), False)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Linear:
     """A weighted sum of coordinates and looked-up coordinates, plus a constant."""
 
@@ -52,7 +52,7 @@ def _sum(left: dict[Any, int], right: dict[Any, int]) -> dict[Any, int]:
     return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Read:
     """The value of one tensor element, as the result of an operator or as an index."""
 
@@ -60,7 +60,7 @@ class Read:
     offset: Linear
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Wrapped:
     """A coordinate that an index tensor supplies at run time."""
 
@@ -85,8 +85,20 @@ def reads(desc: Any, at: Coordinates, name: str) -> Read:
 
 def offset_of(at: Coordinates, strides: Iterable[int]) -> Linear:
     """The place of a coordinate. Raises AttributeError or TypeError where it is no sum of symbols."""
-    terms = (coordinate * stride for coordinate, stride in zip(at, strides, strict=True))
-    return sum(terms, start=Linear())
+    place = Linear()
+    for coordinate, stride in zip(at, strides, strict=True):
+        if isinstance(coordinate, int):
+            place.constant += coordinate * stride
+        else:
+            place.constant += coordinate.constant * stride
+            _add(place.coordinates, coordinate.coordinates, stride)
+            _add(place.lookups, coordinate.lookups, stride)
+    return place
+
+
+def _add(to: dict[Any, int], terms: dict[Any, int], factor: int) -> None:
+    for key, value in terms.items():
+        to[key] = to.get(key, 0) + value * factor
 
 
 def movement(offset: Any, rank: int) -> Movement:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from ..description import Description
 from ..enums import OperatorType
 from ..judgement import tensors
+from ..registry import operator as described
 from ..tensor import TensorDesc
 from .errors import Unsupported
 from .plans.capabilities import NO_CAPABILITIES, Capability
@@ -61,16 +63,19 @@ def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Wor
         plan(planning, computation)
     except Refused as refused:
         raise unsupported(desc.OPERATOR, refused, desc) from None
-    names = {
-        buffers: tuple(_name(desc, buffer) for buffer in buffers)
-        for buffers in {step.buffers for step in planning.steps}  # most often the same ones
-    }
+    operator = desc.OPERATOR
+    dispatches = []
+    buffers: tuple[Buffer, ...] = ()
+    names: tuple[str, ...] = ()
+    for step in planning.steps:
+        if step.buffers != buffers:  # most often they are the same
+            buffers = step.buffers
+            names = tuple([_name(operator, buffer) for buffer in buffers])
+        dispatches.append(Dispatch(step.defines, names, *step[2:]))
     scratch = {_scratch(place): buffer.size for place, buffer in enumerate(planning.scratches)}
     cleared = [_scratch(place) for place, buffer in enumerate(planning.scratches) if buffer.cleared]
     return Work(
-        tuple(Dispatch(step.defines, names[step.buffers], *step[2:]) for step in planning.steps),
-        scratch,
-        (*cleared, *(_name(desc, buffer) for buffer in planning.held)),
+        tuple(dispatches), scratch, (*cleared, *(_name(operator, buffer) for buffer in planning.held))
     )
 
 
@@ -86,10 +91,11 @@ def unsupported(operator: str, refused: Refused, desc: Description) -> Unsupport
     return Unsupported(text, refused.reason, member)
 
 
-def _name(desc: Description, buffer: Buffer) -> str:
+@cache
+def _name(operator: str, buffer: Buffer) -> str:
     if buffer.member == SCRATCH:
         return _scratch(buffer.entry)
-    member = desc.MEMBERS[buffer.member]
+    member = described(operator).MEMBERS[buffer.member]
     return f"{member.name}[{buffer.entry}]" if member.count else member.name
 
 

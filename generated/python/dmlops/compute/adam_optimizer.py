@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -78,53 +76,8 @@ def define(e: Evaluation) -> None:
         "OutputFirstMomentTensor": lambda at: first(at),
         "OutputSecondMomentTensor": lambda at: second(at),
     }
-    e.known = lambda: {
-        "number": tuple(0 for d in range(desc.TrainingStepTensor.DimensionCount)),
-        "learningRate": e.as_single(f.single(desc.LearningRate)),
-        "beta2": e.as_single(f.single(desc.Beta2)),
-        "beta1": e.as_single(f.single(desc.Beta1)),
-        "epsilon": e.as_single(f.single(desc.Epsilon)),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputParametersTensor": "INPUT_PARAMETERS",
-        "InputFirstMomentTensor": "INPUT_FIRST_MOMENT",
-        "InputSecondMomentTensor": "INPUT_SECOND_MOMENT",
-        "GradientTensor": "GRADIENT",
-        "TrainingStepTensor": "TRAINING_STEP",
-        "OutputParametersTensor": "OUTPUT_PARAMETERS",
-        "OutputFirstMomentTensor": "OUTPUT_FIRST_MOMENT",
-        "OutputSecondMomentTensor": "OUTPUT_SECOND_MOMENT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputParametersTensor', 'OutputFirstMomentTensor', 'OutputSecondMomentTensor'), ()),
-    ),
-    lists=(
-        ("ints", "number", "NUMBER"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "learningRate"),
-        ("float", "beta2"),
-        ("float", "beta1"),
-        ("float", "epsilon"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

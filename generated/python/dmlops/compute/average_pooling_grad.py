@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -120,92 +118,8 @@ def define(e: Evaluation) -> None:
             lambda o: e.double("Share", at[:2] + o), Box(first(at), last(at)),
         ),
     }
-    e.known = lambda: {
-        "strides": desc.Strides,
-        "startPadding": desc.StartPadding,
-        "paddedSizes": padded_sizes(),
-        "spatial": spatial(),
-        "windowSize": desc.WindowSize,
-        "results": results(),
-        "inputGradientSizes2": desc.InputGradientTensor.Sizes[2:],
-        "includePadding": desc.IncludePadding,
-        "dims": dims(),
-        "told.covering": tuple(
-            larger(
-                smaller(
-                    quotient(
-                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
-                        + entry(desc.StartPadding, v0),
-                        entry(desc.Strides, v0),
-                    )
-                    + 1,
-                    entry(desc.InputGradientTensor.Sizes[2:], v0),
-                ),
-                0,
-            )
-            - larger(
-                smaller(
-                    quotient(
-                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
-                        + entry(desc.StartPadding, v0)
-                        - (entry(desc.WindowSize, v0) - 1) * 1
-                        + entry(desc.Strides, v0)
-                        - 1,
-                        entry(desc.Strides, v0),
-                    ),
-                    entry(desc.InputGradientTensor.Sizes[2:], v0),
-                ),
-                0,
-            )
-            for v0 in range(desc.DimensionCount)
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputGradientTensor": "INPUT_GRADIENT",
-        "OutputGradientTensor": "OUTPUT_GRADIENT",
-    },
-    kept={
-        "Share": ("KEPT_SHARE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Share',), ()),
-        Pass(('OutputGradientTensor',), ('Share',)),
-    ),
-    forms={
-        "nearby": (
-            {"number": 2, "output": "OutputGradientTensor", "head": 2},
-        ),
-    },
-    planner="nearby",
-    lists=(
-        ("ints", "strides", "STRIDES"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "paddedSizes", "PADDED_SIZES"),
-        ("ints", "spatial", "SPATIAL"),
-        ("ints", "windowSize", "WINDOW_SIZE"),
-        ("ints", "results", "RESULTS"),
-        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "includePadding"),
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -91,74 +89,8 @@ def define(e: Evaluation) -> None:
             desc.FusedActivation,
         ),
     }
-    e.known = lambda: {
-        "epsilon": e.as_single(f.single(desc.Epsilon)),
-        "told.reduced": (),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "MeanTensor": "MEAN",
-        "VarianceTensor": "VARIANCE",
-        "ScaleTensor": "SCALE",
-        "BiasTensor": "BIAS",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    forms={
-        "rows": (
-            {
-                "number": 1,
-                "source": "OutputTensor",
-                "read": ["InputTensor", "MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor"],
-                "each": ["OutputTensor"],
-                "of_rows": [],
-                "output": "OutputTensor",
-            },
-        ),
-    },
-    planner="rows",
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "epsilon"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="FusedActivation",
-    activations=(
-        35,
-        37,
-        38,
-        39,
-        40,
-        43,
-        44,
-        45,
-        46,
-        47,
-        49,
-        50,
-        51,
-        52,
-        90,
-        128,
-        157,
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -118,68 +116,8 @@ def define(e: Evaluation) -> None:
         "OutputScaleGradientTensor": lambda at: e.double("Tilt", at) * rate(at),
         "OutputBiasGradientTensor": lambda at: e.double("Slope", at),
     }
-    e.known = lambda: {
-        "extent": extent(),
-        "epsilon": e.as_single(f.single(desc.Epsilon)),
-        "told.reduced": tuple(
-            1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "InputGradientTensor": "INPUT_GRADIENT",
-        "MeanTensor": "MEAN",
-        "VarianceTensor": "VARIANCE",
-        "ScaleTensor": "SCALE",
-        "OutputGradientTensor": "OUTPUT_GRADIENT",
-        "OutputScaleGradientTensor": "OUTPUT_SCALE_GRADIENT",
-        "OutputBiasGradientTensor": "OUTPUT_BIAS_GRADIENT",
-    },
-    kept={
-        "Slope": ("KEPT_SLOPE", "REAL_VALUE"),
-        "Tilt": ("KEPT_TILT", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Slope', 'Tilt'), ()),
-        Pass(('OutputGradientTensor',), ()),
-        Pass(('OutputScaleGradientTensor',), ('Tilt',)),
-        Pass(('OutputBiasGradientTensor',), ('Slope',)),
-    ),
-    forms={
-        "rows": (
-            {
-                "number": 4,
-                "source": "InputTensor",
-                "read": ["InputTensor", "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor"],
-                "each": ["OutputGradientTensor"],
-                "of_rows": ["OutputScaleGradientTensor", "OutputBiasGradientTensor"],
-                "output": "OutputGradientTensor",
-            },
-        ),
-    },
-    planner="rows",
-    lists=(
-        ("ints", "extent", "EXTENT"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "epsilon"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -128,95 +126,8 @@ def define(e: Evaluation) -> None:
         "OutputMeanTensor": lambda at: e.double("Mean", at),
         "OutputVarianceTensor": lambda at: e.double("Variance", at),
     }
-    e.known = lambda: {
-        "extent": extent(),
-        "product": multiplied(extent()),
-        "epsilon": e.as_single(f.single(desc.Epsilon)),
-        "product2": multiplied(
-            tuple(
-                entry(desc.InputTensor.Sizes, v0) if entry(desc.ScaleTensor.Sizes, v0) == 1 else 1
-                for v0 in range(desc.InputTensor.DimensionCount)
-            )
-        ),
-        "told.reduced": tuple(
-            1 if entry(desc.ScaleTensor.Sizes, v0) == 1 else 0
-            for v0 in range(desc.InputTensor.DimensionCount)
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "ScaleTensor": "SCALE",
-        "BiasTensor": "BIAS",
-        "FusedAddTensor": "FUSED_ADD",
-        "OutputTensor": "OUTPUT",
-        "OutputMeanTensor": "OUTPUT_MEAN",
-        "OutputVarianceTensor": "OUTPUT_VARIANCE",
-    },
-    kept={
-        "Mean": ("KEPT_MEAN", "REAL_VALUE"),
-        "Centre": ("KEPT_CENTRE", "REAL_VALUE"),
-        "Variance": ("KEPT_VARIANCE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
-        Pass(('OutputTensor',), ('Mean', 'Variance')),
-        Pass(('OutputMeanTensor',), ('Mean',)),
-        Pass(('OutputVarianceTensor',), ('Variance',)),
-    ),
-    forms={
-        "rows": (
-            {
-                "number": 4,
-                "source": "InputTensor",
-                "read": ["InputTensor", "FusedAddTensor", "ScaleTensor", "BiasTensor"],
-                "each": ["OutputTensor"],
-                "of_rows": ["OutputMeanTensor", "OutputVarianceTensor"],
-                "output": "OutputTensor",
-            },
-        ),
-    },
-    planner="rows",
-    lists=(
-        ("ints", "extent", "EXTENT"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "product"),
-        ("float", "epsilon"),
-        ("int", "product2"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="FusedActivation",
-    activations=(
-        35,
-        37,
-        38,
-        39,
-        40,
-        43,
-        44,
-        45,
-        46,
-        47,
-        49,
-        50,
-        51,
-        52,
-        90,
-        128,
-        157,
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -119,106 +117,8 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.as_integer(e.converted(exact(at), "OutputTensor")),
     }
-    e.known = lambda: {
-        "groupCount": (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
-        "groupCount2": (desc.GroupCount, inputs()),
-        "strides": desc.Strides,
-        "dilations": desc.Dilations,
-        "startPadding": desc.StartPadding,
-        "inputSizes2": desc.InputTensor.Sizes[2:],
-        "window": window(),
-        "number": tuple(0 for v2 in range(rank_of(desc.InputZeroPointTensor))),
-        "channelAxis": channel_axis(),
-        "inputs": inputs(),
-        "min_": smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1),
-        "dims": dims(),
-        "told.factors.applies": desc.FilterTensor.DataType
-        in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
-        and (
-            not (desc.FilterZeroPointTensor is not None)
-            or desc.FilterZeroPointTensor.DataType == desc.FilterTensor.DataType
-        )
-        and desc.InputTensor.DataType in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
-        and (
-            not (desc.InputZeroPointTensor is not None)
-            or desc.InputZeroPointTensor.DataType == desc.InputTensor.DataType
-        ),
-        "told.factors.left": (1, desc.OutputTensor.DimensionCount),
-        "told.factors.right": (0, desc.OutputTensor.DimensionCount),
-        "told.factors.left_less": (1,),
-        "told.factors.right_less": (),
-        "told.factors.lessens_left": (desc.FilterZeroPointTensor is not None),
-        "told.factors.lessens_right": (desc.InputZeroPointTensor is not None),
-        "told.factors.depth": quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
-        "told.factors.window.sizes": desc.FilterTensor.Sizes[2:],
-        "told.factors.window.groups": desc.GroupCount,
-        "told.factors.window.axes": tuple(v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)),
-        "told.factors.window.left_first": tuple(0 for v2 in range(desc.InputTensor.DimensionCount - 2)),
-        "told.factors.window.left_taps": tuple(1 for v2 in range(desc.InputTensor.DimensionCount - 2)),
-        "told.factors.window.right_first": tuple(
-            0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
-            for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "told.factors.window.right_steps": tuple(
-            1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
-            for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "told.factors.window.right_taps": tuple(
-            0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
-            for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "told.factors.window.right_divisors": tuple(1 for v2 in range(desc.InputTensor.DimensionCount - 2)),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "InputZeroPointTensor": "INPUT_ZERO_POINT",
-        "FilterTensor": "FILTER",
-        "FilterZeroPointTensor": "FILTER_ZERO_POINT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    forms={
-        "contracted": (
-            {"number": 1, "left": "FilterTensor", "right": "InputTensor", "output": "OutputTensor"},
-        ),
-    },
-    planner="products",
-    lists=(
-        ("ints", "groupCount", "GROUP_COUNT"),
-        ("ints", "groupCount2", "GROUP_COUNT2"),
-        ("ints", "strides", "STRIDES"),
-        ("ints", "dilations", "DILATIONS"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "inputSizes2", "INPUT_SIZES2"),
-        ("ints", "window", "WINDOW"),
-        ("ints", "number", "NUMBER"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "channelAxis"),
-        ("int", "inputs"),
-        ("int", "min_"),
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -101,50 +99,8 @@ def define(e: Evaluation) -> None:
             e.converted(e.integer("Point", (0,)), "OutputZeroPointTensor")
         ),
     }
-    e.known = lambda: {
-        "number": (0,),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-        "OutputScaleTensor": "OUTPUT_SCALE",
-        "OutputZeroPointTensor": "OUTPUT_ZERO_POINT",
-    },
-    kept={
-        "Low": ("KEPT_LOW", "REAL_VALUE"),
-        "High": ("KEPT_HIGH", "REAL_VALUE"),
-        "Scale": ("KEPT_SCALE", "REAL_VALUE"),
-        "Point": ("KEPT_POINT", "int"),
-    },
-    passes=(
-        Pass(('Low', 'High'), ()),
-        Pass(('Scale',), ('High', 'Low')),
-        Pass(('Point',), ('Low', 'Scale')),
-        Pass(('OutputTensor',), ('Point', 'Scale')),
-        Pass(('OutputScaleTensor',), ('Scale',)),
-        Pass(('OutputZeroPointTensor',), ('Point',)),
-    ),
-    lists=(
-        ("ints", "number", "NUMBER"),
-    ),
-    elements=(
-    ),
-    scalars=(
-    ),
-    bounds=(
-    ),
-    limited=('OutputTensor',),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

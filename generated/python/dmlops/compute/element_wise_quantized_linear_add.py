@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -123,40 +121,6 @@ def define(e: Evaluation) -> None:
     }
 
 
-SHADER = Shader(
-    tensors={
-        "ATensor": "A",
-        "AScaleTensor": "ASCALE",
-        "AZeroPointTensor": "AZERO_POINT",
-        "BTensor": "B",
-        "BScaleTensor": "BSCALE",
-        "BZeroPointTensor": "BZERO_POINT",
-        "OutputScaleTensor": "OUTPUT_SCALE",
-        "OutputZeroPointTensor": "OUTPUT_ZERO_POINT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-    ),
-    bounds=(
-    ),
-    limited=('OutputTensor',),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
-
-
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -95,57 +93,8 @@ def define(e: Evaluation) -> None:
             desc.InputTensor.DataType,
         ),
     }
-    e.known = lambda: {
-        "outputSizes2": desc.OutputTensor.Sizes[1:2] + desc.WindowSizes,
-        "startPadding": desc.StartPadding,
-        "dilations": desc.Dilations,
-        "strides": desc.Strides,
-        "blocksPerDimension": blocks_per_dimension(),
-        "windowSizes": desc.WindowSizes,
-        "len": len(desc.Strides),
-        "len2": len(desc.StartPadding),
-        "len3": len(desc.WindowSizes),
-        "dimensionCount": desc.DimensionCount,
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    lists=(
-        ("ints", "outputSizes2", "OUTPUT_SIZES2"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "dilations", "DILATIONS"),
-        ("ints", "strides", "STRIDES"),
-        ("ints", "blocksPerDimension", "BLOCKS_PER_DIMENSION"),
-        ("ints", "windowSizes", "WINDOW_SIZES"),
-    ),
-    elements=(
-    ),
-    scalars=(
-    ),
-    bounds=(
-        ("len", "LEN"),
-        ("len2", "LEN2"),
-        ("len3", "LEN3"),
-        ("dimensionCount", "DIMENSION_COUNT"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -93,99 +91,8 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated(e.double("Product", at), desc.FusedActivation, "Product", at),
     }
-    e.known = lambda: {
-        "alpha": e.as_single(f.single(desc.Alpha)),
-        "r": r() - 2,
-        "isNone": desc.TransA == enums.MatrixTransform.NONE,
-        "isNone2": desc.TransB == enums.MatrixTransform.NONE,
-        "r2": r() - 1,
-        "k2": k2(),
-        "beta": e.as_single(f.single(desc.Beta)),
-        "told.factors.applies": True,
-        "told.factors.left": tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
-        + (
-            (desc.OutputTensor.DimensionCount - 2, desc.OutputTensor.DimensionCount)
-            if desc.TransA == enums.MatrixTransform.NONE
-            else (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 2)
-        ),
-        "told.factors.right": tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
-        + (
-            (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 1)
-            if desc.TransB == enums.MatrixTransform.NONE
-            else (desc.OutputTensor.DimensionCount - 1, desc.OutputTensor.DimensionCount)
-        ),
-        "told.factors.left_less": (),
-        "told.factors.right_less": (),
-        "told.factors.lessens_left": False,
-        "told.factors.lessens_right": False,
-        "told.factors.depth": entry(
-            desc.ATensor.Sizes,
-            desc.ATensor.DimensionCount - (1 if desc.TransA == enums.MatrixTransform.NONE else 2),
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "ATensor": "A",
-        "BTensor": "B",
-        "CTensor": "C",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Product": ("KEPT_PRODUCT", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Product',), ()),
-        Pass(('OutputTensor',), ('Product',)),
-    ),
-    forms={
-        "contracted": (
-            {"number": 2, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
-        ),
-    },
-    planner="products",
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "alpha"),
-        ("int", "r"),
-        ("int", "isNone"),
-        ("int", "isNone2"),
-        ("int", "r2"),
-        ("int", "k2"),
-        ("float", "beta"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="FusedActivation",
-    activations=(
-        35,
-        37,
-        38,
-        39,
-        40,
-        43,
-        44,
-        45,
-        46,
-        47,
-        49,
-        50,
-        51,
-        52,
-        90,
-        128,
-        157,
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

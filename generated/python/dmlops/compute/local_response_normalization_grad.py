@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -99,52 +97,8 @@ def define(e: Evaluation) -> None:
             where=lambda w: inside(holder(at, w), desc.InputTensor.Sizes),
         ),
     }
-    e.known = lambda: {
-        "before": before(),
-        "span": span(),
-        "bias": e.as_single(f.single(desc.Bias)),
-        "alpha": e.as_single(f.single(desc.Alpha)),
-        "localSize": desc.LocalSize,
-        "beta": e.as_single(f.single(desc.Beta)),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "InputGradientTensor": "INPUT_GRADIENT",
-        "OutputGradientTensor": "OUTPUT_GRADIENT",
-    },
-    kept={
-        "Base": ("KEPT_BASE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Base',), ()),
-        Pass(('OutputGradientTensor',), ('Base',)),
-    ),
-    lists=(
-        ("ints", "before", "BEFORE"),
-        ("ints", "span", "SPAN"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "bias"),
-        ("float", "alpha"),
-        ("int", "localSize"),
-        ("float", "beta"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

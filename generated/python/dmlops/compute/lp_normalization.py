@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -87,61 +85,8 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.double("InputTensor", at)
         / f.maximum(e.double("Norm", here(at)), e.as_double(f.single(desc.Epsilon))),
     }
-    e.known = lambda: {
-        "extent": extent(),
-        "isNumber": desc.P == 1,
-        "axis": desc.Axis,
-        "epsilon": e.as_single(f.single(desc.Epsilon)),
-        "told.reduced": tuple(1 if v0 == desc.Axis else 0 for v0 in range(desc.InputTensor.DimensionCount)),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Norm": ("KEPT_NORM", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Norm',), ()),
-        Pass(('OutputTensor',), ('Norm',)),
-    ),
-    forms={
-        "rows": (
-            {
-                "number": 2,
-                "source": "InputTensor",
-                "read": ["InputTensor"],
-                "each": ["OutputTensor"],
-                "of_rows": [],
-                "output": "OutputTensor",
-            },
-        ),
-    },
-    planner="rows",
-    lists=(
-        ("ints", "extent", "EXTENT"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "isNumber"),
-        ("int", "axis"),
-        ("float", "epsilon"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

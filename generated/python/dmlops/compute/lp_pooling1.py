@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -76,73 +74,8 @@ def define(e: Evaluation) -> None:
             1.0 / e.as_double(desc.P),
         ),
     }
-    e.known = lambda: {
-        "strides": desc.Strides,
-        "dilations": desc.Dilations,
-        "startPadding": desc.StartPadding,
-        "spatial": spatial(),
-        "windowSize": desc.WindowSize,
-        "p": desc.P,
-        "dims": dims(),
-        "told.sliding.places": tuple(d for d in range(2)),
-        "told.sliding.sizes": desc.WindowSize,
-        "told.sliding.axes": tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
-        "told.sliding.window.first": tuple(
-            0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
-            for v1 in range(desc.DimensionCount)
-        ),
-        "told.sliding.window.steps": tuple(
-            1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
-            for v1 in range(desc.DimensionCount)
-        ),
-        "told.sliding.window.taps": tuple(
-            0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
-            for v1 in range(desc.DimensionCount)
-        ),
-        "told.sliding.window.limits": desc.InputTensor.Sizes[2:],
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    forms={
-        "sliding": (
-            {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
-        ),
-    },
-    planner="sliding",
-    lists=(
-        ("ints", "strides", "STRIDES"),
-        ("ints", "dilations", "DILATIONS"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "spatial", "SPATIAL"),
-        ("ints", "windowSize", "WINDOW_SIZE"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "p"),
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

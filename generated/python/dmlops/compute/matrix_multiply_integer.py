@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -100,86 +98,8 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.as_integer(e.converted(exact(at), "OutputTensor")),
     }
-    e.known = lambda: {
-        "r": r() - 1,
-        "rowAxis": row_axis(),
-        "r2": r() - 2,
-        "columnAxis": column_axis(),
-        "k2": k2(),
-        "outputDimensionCount": desc.OutputTensor.DimensionCount - 2,
-        "max_": larger(rank_of(desc.AZeroPointTensor) - 2, 0),
-        "outputDimensionCount2": desc.OutputTensor.DimensionCount - 1,
-        "bZeroPointDimensionCount": rank_of(desc.BZeroPointTensor) - 1,
-        "told.factors.applies": desc.ATensor.DataType
-        in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
-        and (
-            not (desc.AZeroPointTensor is not None) or desc.AZeroPointTensor.DataType == desc.ATensor.DataType
-        )
-        and desc.BTensor.DataType in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
-        and (
-            not (desc.BZeroPointTensor is not None) or desc.BZeroPointTensor.DataType == desc.BTensor.DataType
-        ),
-        "told.factors.left": (
-            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 1)), desc.OutputTensor.DimensionCount,
-        ),
-        "told.factors.right": (
-            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)),
-            desc.OutputTensor.DimensionCount,
-            desc.OutputTensor.DimensionCount - 1,
-        ),
-        "told.factors.left_less": (desc.OutputTensor.DimensionCount - 2,),
-        "told.factors.right_less": (desc.OutputTensor.DimensionCount - 1,),
-        "told.factors.lessens_left": (desc.AZeroPointTensor is not None),
-        "told.factors.lessens_right": (desc.BZeroPointTensor is not None),
-        "told.factors.depth": entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "ATensor": "A",
-        "AZeroPointTensor": "AZERO_POINT",
-        "BTensor": "B",
-        "BZeroPointTensor": "BZERO_POINT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    forms={
-        "contracted": (
-            {"number": 1, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
-        ),
-    },
-    planner="products",
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "r"),
-        ("int", "rowAxis"),
-        ("int", "r2"),
-        ("int", "columnAxis"),
-        ("int", "k2"),
-        ("int", "outputDimensionCount"),
-        ("int", "max_"),
-        ("int", "outputDimensionCount2"),
-        ("int", "bZeroPointDimensionCount"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -89,73 +87,8 @@ def define(e: Evaluation) -> None:
             )
         ),
     }
-    e.known = lambda: {
-        "strides": desc.Strides,
-        "startPadding": desc.StartPadding,
-        "spatial": spatial(),
-        "windowSize": desc.WindowSize,
-        "dims": dims(),
-        "dimensionCount": desc.DimensionCount,
-        "told.sliding.places": tuple(d for d in range(2)),
-        "told.sliding.sizes": desc.WindowSize,
-        "told.sliding.axes": tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
-        "told.sliding.window.first": tuple(
-            0 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1)
-            for v1 in range(desc.DimensionCount)
-        ),
-        "told.sliding.window.steps": tuple(
-            1 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1)
-            for v1 in range(desc.DimensionCount)
-        ),
-        "told.sliding.window.taps": tuple(
-            0 * entry(desc.Strides, v1) + 1 * 1 - entry(desc.StartPadding, v1)
-            for v1 in range(desc.DimensionCount)
-        ),
-        "told.sliding.window.limits": desc.InputTensor.Sizes[2:],
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-        "OutputIndicesTensor": "OUTPUT_INDICES",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-        Pass(('OutputIndicesTensor',), ()),
-    ),
-    forms={
-        "sliding": (
-            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
-        ),
-    },
-    planner="sliding",
-    lists=(
-        ("ints", "strides", "STRIDES"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "spatial", "SPATIAL"),
-        ("ints", "windowSize", "WINDOW_SIZE"),
-    ),
-    elements=(
-    ),
-    scalars=(
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-        ("dimensionCount", "DIMENSION_COUNT"),
-    ),
-    limited=('InputTensor',),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -115,91 +113,8 @@ def define(e: Evaluation) -> None:
             where=lambda o: e.integer("Winner", at[:2] + o) == flat(at, desc.InputTensor.Sizes),
         ),
     }
-    e.known = lambda: {
-        "strides": desc.Strides,
-        "dilations": desc.Dilations,
-        "startPadding": desc.StartPadding,
-        "spatial": spatial(),
-        "windowSize": desc.WindowSize,
-        "results": results(),
-        "inputGradientSizes2": desc.InputGradientTensor.Sizes[2:],
-        "dims": dims(),
-        "told.covering": tuple(
-            larger(
-                smaller(
-                    quotient(
-                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
-                        + entry(desc.StartPadding, v0),
-                        entry(desc.Strides, v0),
-                    )
-                    + 1,
-                    entry(desc.InputGradientTensor.Sizes[2:], v0),
-                ),
-                0,
-            )
-            - larger(
-                smaller(
-                    quotient(
-                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
-                        + entry(desc.StartPadding, v0)
-                        - (entry(desc.WindowSize, v0) - 1) * entry(desc.Dilations, v0)
-                        + entry(desc.Strides, v0)
-                        - 1,
-                        entry(desc.Strides, v0),
-                    ),
-                    entry(desc.InputGradientTensor.Sizes[2:], v0),
-                ),
-                0,
-            )
-            for v0 in range(desc.DimensionCount)
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "InputGradientTensor": "INPUT_GRADIENT",
-        "OutputGradientTensor": "OUTPUT_GRADIENT",
-    },
-    kept={
-        "Winner": ("KEPT_WINNER", "int"),
-    },
-    passes=(
-        Pass(('Winner',), ()),
-        Pass(('OutputGradientTensor',), ('Winner',)),
-    ),
-    forms={
-        "nearby": (
-            {"number": 2, "output": "OutputGradientTensor", "head": 2},
-        ),
-    },
-    planner="nearby",
-    lists=(
-        ("ints", "strides", "STRIDES"),
-        ("ints", "dilations", "DILATIONS"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "spatial", "SPATIAL"),
-        ("ints", "windowSize", "WINDOW_SIZE"),
-        ("ints", "results", "RESULTS"),
-        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
-    ),
-    elements=(
-    ),
-    scalars=(
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

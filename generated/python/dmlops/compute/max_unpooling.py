@@ -17,9 +17,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -62,36 +60,6 @@ def define(e: Evaluation) -> None:
     }
 
 
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "IndicesTensor": "INDICES",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Last": ("KEPT_LAST", "int"),
-    },
-    passes=(
-        Pass(('Last',), (), over=('tensor', 0)),
-        Pass(('OutputTensor',), ('Last',)),
-    ),
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
-
-
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

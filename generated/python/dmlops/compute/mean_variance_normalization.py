@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -135,93 +133,8 @@ def define(e: Evaluation) -> None:
             desc.FusedActivation,
         ),
     }
-    e.known = lambda: {
-        "extent": extent(),
-        "crossChannel": 1 if desc.CrossChannel else 2,
-        "product": multiplied(extent()),
-        "normalizeVariance": desc.NormalizeVariance,
-        "epsilon": e.as_single(f.single(desc.Epsilon)),
-        "product2": multiplied(
-            tuple(
-                entry(desc.InputTensor.Sizes, v0) if v0 >= (1 if desc.CrossChannel else 2) else 1
-                for v0 in range(desc.InputTensor.DimensionCount)
-            )
-        ),
-        "told.reduced": tuple(
-            1 if v0 >= (1 if desc.CrossChannel else 2) else 0 for v0 in range(desc.InputTensor.DimensionCount)
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "ScaleTensor": "SCALE",
-        "BiasTensor": "BIAS",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Mean": ("KEPT_MEAN", "REAL_VALUE"),
-        "Centre": ("KEPT_CENTRE", "REAL_VALUE"),
-        "Variance": ("KEPT_VARIANCE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
-        Pass(('OutputTensor',), ('Centre', 'Variance')),
-    ),
-    forms={
-        "rows": (
-            {
-                "number": 2,
-                "source": "InputTensor",
-                "read": ["InputTensor", "ScaleTensor", "BiasTensor"],
-                "each": ["OutputTensor"],
-                "of_rows": [],
-                "output": "OutputTensor",
-            },
-        ),
-    },
-    planner="rows",
-    lists=(
-        ("ints", "extent", "EXTENT"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "crossChannel"),
-        ("int", "product"),
-        ("int", "normalizeVariance"),
-        ("float", "epsilon"),
-        ("int", "product2"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="FusedActivation",
-    activations=(
-        35,
-        37,
-        38,
-        39,
-        40,
-        43,
-        44,
-        45,
-        46,
-        47,
-        49,
-        50,
-        51,
-        52,
-        90,
-        128,
-        157,
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

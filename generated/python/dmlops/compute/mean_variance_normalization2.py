@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -135,100 +133,8 @@ def define(e: Evaluation) -> None:
             desc.FusedActivation,
         ),
     }
-    e.known = lambda: {
-        "axes": desc.Axes,
-        "extent": extent(),
-        "len": len(desc.Axes),
-        "product": multiplied(extent()),
-        "useMean": desc.UseMean,
-        "useVariance": desc.UseVariance,
-        "epsilon": e.as_single(f.single(desc.Epsilon)),
-        "product2": multiplied(
-            tuple(
-                entry(desc.InputTensor.Sizes, v0)
-                if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes)))
-                else 1
-                for v0 in range(desc.InputTensor.DimensionCount)
-            )
-        ),
-        "told.reduced": tuple(
-            1 if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes))) else 0
-            for v0 in range(desc.InputTensor.DimensionCount)
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "ScaleTensor": "SCALE",
-        "BiasTensor": "BIAS",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Mean": ("KEPT_MEAN", "REAL_VALUE"),
-        "Centre": ("KEPT_CENTRE", "REAL_VALUE"),
-        "Variance": ("KEPT_VARIANCE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
-        Pass(('OutputTensor',), ('Centre', 'Variance')),
-    ),
-    forms={
-        "rows": (
-            {
-                "number": 2,
-                "source": "InputTensor",
-                "read": ["InputTensor", "ScaleTensor", "BiasTensor"],
-                "each": ["OutputTensor"],
-                "of_rows": [],
-                "output": "OutputTensor",
-            },
-        ),
-    },
-    planner="rows",
-    lists=(
-        ("ints", "axes", "AXES"),
-        ("ints", "extent", "EXTENT"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "len"),
-        ("int", "product"),
-        ("int", "useMean"),
-        ("int", "useVariance"),
-        ("float", "epsilon"),
-        ("int", "product2"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="FusedActivation",
-    activations=(
-        35,
-        37,
-        38,
-        39,
-        40,
-        43,
-        44,
-        45,
-        46,
-        47,
-        49,
-        50,
-        51,
-        52,
-        90,
-        128,
-        157,
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -165,65 +163,8 @@ def define(e: Evaluation) -> None:
             zero2(channel_axis4(), at[1]),
         ),
     }
-    e.known = lambda: {
-        "strides": desc.Strides,
-        "dilations": desc.Dilations,
-        "startPadding": desc.StartPadding,
-        "spatial": spatial(),
-        "windowSize": desc.WindowSize,
-        "paddedSizes": padded_sizes(),
-        "channelAxis": channel_axis(),
-        "channelAxis2": channel_axis2(),
-        "includePadding": desc.IncludePadding,
-        "channelAxis3": channel_axis3(),
-        "channelAxis4": channel_axis4(),
-        "dims": dims(),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "InputScaleTensor": "INPUT_SCALE",
-        "InputZeroPointTensor": "INPUT_ZERO_POINT",
-        "OutputScaleTensor": "OUTPUT_SCALE",
-        "OutputZeroPointTensor": "OUTPUT_ZERO_POINT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    lists=(
-        ("ints", "strides", "STRIDES"),
-        ("ints", "dilations", "DILATIONS"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "spatial", "SPATIAL"),
-        ("ints", "windowSize", "WINDOW_SIZE"),
-        ("ints", "paddedSizes", "PADDED_SIZES"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "channelAxis"),
-        ("int", "channelAxis2"),
-        ("int", "includePadding"),
-        ("int", "channelAxis3"),
-        ("int", "channelAxis4"),
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=('OutputTensor',),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

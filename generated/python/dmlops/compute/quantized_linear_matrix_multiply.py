@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -159,106 +157,8 @@ def define(e: Evaluation) -> None:
             e.as_single(exact(at)) * factor(at), pick5(row_axis3(), i2(at)), zero3(row_axis4(), i2(at)),
         ),
     }
-    e.known = lambda: {
-        "r": r() - 1,
-        "rowAxis": row_axis(),
-        "r2": r() - 2,
-        "columnAxis": column_axis(),
-        "k2": k2(),
-        "rowAxis2": row_axis2(),
-        "columnAxis2": column_axis2(),
-        "rowAxis3": row_axis3(),
-        "rowAxis4": row_axis4(),
-        "outputDimensionCount": desc.OutputTensor.DimensionCount - 2,
-        "max_": larger(desc.AScaleTensor.DimensionCount - 2, 0),
-        "outputDimensionCount2": desc.OutputTensor.DimensionCount - 1,
-        "bScaleDimensionCount": desc.BScaleTensor.DimensionCount - 1,
-        "max_2": larger(desc.OutputScaleTensor.DimensionCount - 2, 0),
-        "max_3": larger(rank_of(desc.OutputZeroPointTensor) - 2, 0),
-        "max_4": larger(rank_of(desc.AZeroPointTensor) - 2, 0),
-        "bZeroPointDimensionCount": rank_of(desc.BZeroPointTensor) - 1,
-        "told.factors.applies": desc.ATensor.DataType
-        in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
-        and (
-            not (desc.AZeroPointTensor is not None) or desc.AZeroPointTensor.DataType == desc.ATensor.DataType
-        )
-        and desc.BTensor.DataType in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
-        and (
-            not (desc.BZeroPointTensor is not None) or desc.BZeroPointTensor.DataType == desc.BTensor.DataType
-        ),
-        "told.factors.left": (
-            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 1)), desc.OutputTensor.DimensionCount,
-        ),
-        "told.factors.right": (
-            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)),
-            desc.OutputTensor.DimensionCount,
-            desc.OutputTensor.DimensionCount - 1,
-        ),
-        "told.factors.left_less": (desc.OutputTensor.DimensionCount - 2,),
-        "told.factors.right_less": (desc.OutputTensor.DimensionCount - 1,),
-        "told.factors.lessens_left": (desc.AZeroPointTensor is not None),
-        "told.factors.lessens_right": (desc.BZeroPointTensor is not None),
-        "told.factors.depth": entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "ATensor": "A",
-        "AScaleTensor": "ASCALE",
-        "AZeroPointTensor": "AZERO_POINT",
-        "BTensor": "B",
-        "BScaleTensor": "BSCALE",
-        "BZeroPointTensor": "BZERO_POINT",
-        "OutputScaleTensor": "OUTPUT_SCALE",
-        "OutputZeroPointTensor": "OUTPUT_ZERO_POINT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    forms={
-        "contracted": (
-            {"number": 1, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
-        ),
-    },
-    planner="products",
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "r"),
-        ("int", "rowAxis"),
-        ("int", "r2"),
-        ("int", "columnAxis"),
-        ("int", "k2"),
-        ("int", "rowAxis2"),
-        ("int", "columnAxis2"),
-        ("int", "rowAxis3"),
-        ("int", "rowAxis4"),
-        ("int", "outputDimensionCount"),
-        ("int", "max_"),
-        ("int", "outputDimensionCount2"),
-        ("int", "bScaleDimensionCount"),
-        ("int", "max_2"),
-        ("int", "max_3"),
-        ("int", "max_4"),
-        ("int", "bZeroPointDimensionCount"),
-    ),
-    bounds=(
-    ),
-    limited=('OutputTensor',),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -135,63 +133,8 @@ def define(e: Evaluation) -> None:
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }
-    e.known = lambda: {
-        "scales": desc.Scales,
-        "outputPixelOffsets": desc.OutputPixelOffsets,
-        "inputPixelOffsets": desc.InputPixelOffsets,
-        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "number": greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
-        "dims": dims(),
-        "told.separable.rank": desc.DimensionCount,
-        "told.separable.applies": (
-            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
-            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Place": ("KEPT_PLACE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Place',), ()),
-        Pass(('OutputTensor',), ('Place',)),
-    ),
-    forms={
-        "separable": (
-            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
-            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0, "leaves_out": 0},
-        ),
-    },
-    planner="separable",
-    lists=(
-        ("floats", "scales", "SCALES"),
-        ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
-        ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "isLinear"),
-        ("int", "number"),
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=('OutputTensor',),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -161,75 +159,8 @@ def define(e: Evaluation) -> None:
             where=lambda o: takes(at, o),
         ),
     }
-    e.known = lambda: {
-        "scales": desc.Scales,
-        "outputPixelOffsets": desc.OutputPixelOffsets,
-        "inputPixelOffsets": desc.InputPixelOffsets,
-        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "number": greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
-        "dims": dims(),
-        "told.separable.rank": desc.DimensionCount,
-        "told.separable.applies": (
-            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
-            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputGradientTensor": "INPUT_GRADIENT",
-        "OutputGradientTensor": "OUTPUT_GRADIENT",
-    },
-    kept={
-        "Place": ("KEPT_PLACE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Place',), ()),
-        Pass(('OutputGradientTensor',), ('Place',)),
-    ),
-    forms={
-        "separable": (
-            {
-                "number": 2,
-                "tensor": "InputGradientTensor",
-                "output": "OutputGradientTensor",
-                "is_sum": 1,
-                "leaves_out": 1,
-            },
-            {
-                "number": 3,
-                "tensor": "InputGradientTensor",
-                "output": "OutputGradientTensor",
-                "is_sum": 1,
-                "leaves_out": 1,
-            },
-        ),
-    },
-    planner="separable",
-    lists=(
-        ("floats", "scales", "SCALES"),
-        ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
-        ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "isLinear"),
-        ("int", "number"),
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -17,9 +17,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -152,121 +150,8 @@ def define(e: Evaluation) -> None:
         ),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
     }
-    e.known = lambda: {
-        "number": (2, gate_count() * hidden_size()),
-        "number2": (0,),
-        "gateCount": (gate_count(), hidden_size()),
-        "sequenceLength2": (sequence_length(),),
-        "number3": (1, entry(desc.RecurrenceTensor.Sizes, 3)),
-        "inputSize": input_size(),
-        "sequenceLength": sequence_length(),
-        "isBackward": desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
-        "hiddenSize": hidden_size(),
-        "functionCount": function_count(),
-        "told.sums": (1 if True else 0, 1 if True else 0),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "WeightTensor": "WEIGHT",
-        "RecurrenceTensor": "RECURRENCE",
-        "BiasTensor": "BIAS",
-        "HiddenInitTensor": "HIDDEN_INIT",
-        "SequenceLengthsTensor": "SEQUENCE_LENGTHS",
-        "OutputSequenceTensor": "OUTPUT_SEQUENCE",
-        "OutputSingleTensor": "OUTPUT_SINGLE",
-    },
-    kept={
-        "Fed": ("KEPT_FED", "REAL_VALUE"),
-        "Hidden": ("KEPT_HIDDEN", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Fed',), ()),
-        Pass(('Hidden',), ('Fed', 'Hidden'), along=True),
-        Pass(('OutputSequenceTensor',), ('Hidden',)),
-        Pass(('OutputSingleTensor',), ('Hidden',)),
-    ),
-    forms={
-        "sums": (
-            {
-                "number": 4,
-                "writes": ["Fed"],
-                "reads": [],
-                "begins": [],
-                "weights": "WeightTensor",
-                "tensors": ["WeightTensor", "InputTensor"],
-                "kept": [],
-                "sums": 1,
-                "factors": 1,
-                "has_units": 1,
-                "rows": 10,
-                "columns": 5,
-                "can_wait": 0,
-            },
-            {
-                "number": 5,
-                "writes": ["Hidden"],
-                "reads": ["Fed", "Hidden"],
-                "begins": [],
-                "weights": "RecurrenceTensor",
-                "tensors": ["RecurrenceTensor"],
-                "kept": ["Hidden"],
-                "sums": 1,
-                "factors": 1,
-                "has_units": 1,
-                "rows": 8,
-                "columns": 4,
-                "can_wait": 1,
-            },
-        ),
-    },
-    planner="definition",
-    lists=(
-        ("ints", "number", "NUMBER"),
-        ("ints", "number2", "NUMBER2"),
-        ("ints", "gateCount", "GATE_COUNT"),
-        ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
-        ("ints", "number3", "NUMBER3"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "inputSize"),
-        ("int", "sequenceLength"),
-        ("int", "isBackward"),
-        ("int", "hiddenSize"),
-        ("int", "functionCount"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="ActivationDescs",
-    activations=(
-        35,
-        37,
-        38,
-        39,
-        40,
-        43,
-        44,
-        45,
-        46,
-        47,
-        49,
-        50,
-        51,
-        52,
-        90,
-        128,
-        157,
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -17,9 +17,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -177,66 +175,8 @@ def define(e: Evaluation) -> None:
         if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
         else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
     }
-    e.known = lambda: {
-        "spatialScaleY": e.as_single(f.single(desc.SpatialScaleY)),
-        "spatialScaleX": e.as_single(f.single(desc.SpatialScaleX)),
-        "results": results(0),
-        "results2": results(1),
-        "max_": larger(desc.MinimumSamplesPerOutput, 1),
-        "maximumSamplesPerOutput": desc.MaximumSamplesPerOutput,
-        "corners": not corners(),
-        "isAverage": desc.ReductionFunction == enums.ReduceFunction.AVERAGE,
-        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "batches": batches() - 1,
-        "outOfBoundsInputValue": e.as_single(f.single(desc.OutOfBoundsInputValue)),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "ROITensor": "ROI",
-        "BatchIndicesTensor": "BATCH_INDICES",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Starts": ("KEPT_STARTS", "REAL_VALUE"),
-        "Lengths": ("KEPT_LENGTHS", "REAL_VALUE"),
-        "Samples": ("KEPT_SAMPLES", "int"),
-        "Paces": ("KEPT_PACES", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Starts', 'Lengths', 'Samples', 'Paces'), ('Lengths', 'Samples', 'Starts')),
-        Pass(('OutputTensor',), ('Paces', 'Samples', 'Starts')),
-    ),
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "spatialScaleY"),
-        ("float", "spatialScaleX"),
-        ("int", "results"),
-        ("int", "results2"),
-        ("int", "max_"),
-        ("int", "maximumSamplesPerOutput"),
-        ("int", "corners"),
-        ("int", "isAverage"),
-        ("int", "isLinear"),
-        ("int", "batches"),
-        ("float", "outOfBoundsInputValue"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

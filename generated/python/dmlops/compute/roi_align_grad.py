@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -358,89 +356,8 @@ def define(e: Evaluation) -> None:
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else 0.0,
     }
-    e.known = lambda: {
-        "inputGradientSizes2": desc.InputGradientTensor.Sizes[2:],
-        "inputGradientSizes3": desc.InputGradientTensor.Sizes[1:],
-        "spatialScaleY": e.as_single(f.single(desc.SpatialScaleY)),
-        "spatialScaleX": e.as_single(f.single(desc.SpatialScaleX)),
-        "results": results(0),
-        "results2": results(1),
-        "max_": larger(desc.MinimumSamplesPerOutput, 1),
-        "maximumSamplesPerOutput": desc.MaximumSamplesPerOutput,
-        "corners": not corners(),
-        "outputPixelOffset": e.as_single(f.single(desc.OutputPixelOffset)),
-        "inputPixelOffset": e.as_single(f.single(desc.InputPixelOffset)),
-        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "batches": batches() - 1,
-        "isAverage": desc.ReductionFunction == enums.ReduceFunction.AVERAGE,
-        "roiCount": roi_count(),
-        "rOIDimensionCount": desc.ROITensor.DimensionCount - 2,
-        "rOIDimensionCount2": desc.ROITensor.DimensionCount - 1,
-        "corners2": 1 if corners() else 0,
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "InputGradientTensor": "INPUT_GRADIENT",
-        "ROITensor": "ROI",
-        "BatchIndicesTensor": "BATCH_INDICES",
-        "OutputGradientTensor": "OUTPUT_GRADIENT",
-        "OutputROIGradientTensor": "OUTPUT_ROIGRADIENT",
-    },
-    kept={
-        "Starts": ("KEPT_STARTS", "REAL_VALUE"),
-        "Lengths": ("KEPT_LENGTHS", "REAL_VALUE"),
-        "Samples": ("KEPT_SAMPLES", "int"),
-        "Paces": ("KEPT_PACES", "REAL_VALUE"),
-        "Rows": ("KEPT_ROWS", "REAL_VALUE"),
-        "Columns": ("KEPT_COLUMNS", "REAL_VALUE"),
-        "Best": ("KEPT_BEST", "int"),
-    },
-    passes=(
-        Pass(('Starts', 'Lengths', 'Samples', 'Paces'), ('Lengths', 'Samples', 'Starts')),
-        Pass(('Rows',), ('Paces', 'Samples', 'Starts')),
-        Pass(('Columns',), ('Paces', 'Samples', 'Starts')),
-        Pass(('Best',), ('Paces', 'Samples', 'Starts')),
-        Pass(('OutputGradientTensor',), ('Best', 'Columns', 'Paces', 'Rows', 'Samples', 'Starts')),
-        Pass(('OutputROIGradientTensor',), ('Best', 'Paces', 'Samples', 'Starts')),
-    ),
-    lists=(
-        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
-        ("ints", "inputGradientSizes3", "INPUT_GRADIENT_SIZES3"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "spatialScaleY"),
-        ("float", "spatialScaleX"),
-        ("int", "results"),
-        ("int", "results2"),
-        ("int", "max_"),
-        ("int", "maximumSamplesPerOutput"),
-        ("int", "corners"),
-        ("float", "outputPixelOffset"),
-        ("float", "inputPixelOffset"),
-        ("int", "isLinear"),
-        ("int", "batches"),
-        ("int", "isAverage"),
-        ("int", "roiCount"),
-        ("int", "rOIDimensionCount"),
-        ("int", "rOIDimensionCount2"),
-        ("int", "corners2"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

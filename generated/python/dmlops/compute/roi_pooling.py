@@ -18,9 +18,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -92,44 +90,8 @@ def define(e: Evaluation) -> None:
             0.0,
         ),
     }
-    e.known = lambda: {
-        "pooled": pooled(),
-        "spatialScale": e.as_single(f.single(desc.SpatialScale)),
-        "inputSizesEntry": entry(desc.InputTensor.Sizes, 0) - 1,
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "ROITensor": "ROI",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    lists=(
-        ("ints", "pooled", "POOLED"),
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("float", "spatialScale"),
-        ("int", "inputSizesEntry"),
-    ),
-    bounds=(
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -17,9 +17,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -84,57 +82,8 @@ def define(e: Evaluation) -> None:
             f.convert(0, desc.InputTensor.DataType),
         ),
     }
-    e.known = lambda: {
-        "blocksPerDimension": blocks_per_dimension(),
-        "strides": desc.Strides,
-        "inputSizes2": desc.InputTensor.Sizes[1:2] + desc.WindowSizes,
-        "dilations": desc.Dilations,
-        "startPadding": desc.StartPadding,
-        "inputSizes3": desc.InputTensor.Sizes[2:],
-        "dimensionCount": desc.DimensionCount,
-        "len": len(desc.Strides),
-        "len2": len(desc.StartPadding),
-        "len3": len(desc.WindowSizes),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-    },
-    passes=(
-        Pass(('OutputTensor',), ()),
-    ),
-    lists=(
-        ("ints", "blocksPerDimension", "BLOCKS_PER_DIMENSION"),
-        ("ints", "strides", "STRIDES"),
-        ("ints", "inputSizes2", "INPUT_SIZES2"),
-        ("ints", "dilations", "DILATIONS"),
-        ("ints", "startPadding", "START_PADDING"),
-        ("ints", "inputSizes3", "INPUT_SIZES3"),
-    ),
-    elements=(
-    ),
-    scalars=(
-    ),
-    bounds=(
-        ("dimensionCount", "DIMENSION_COUNT"),
-        ("len", "LEN"),
-        ("len2", "LEN2"),
-        ("len3", "LEN3"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

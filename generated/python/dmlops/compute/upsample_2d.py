@@ -17,9 +17,7 @@ from ..definition import (
     Evaluation,
     Kept,
     Keyed,
-    Pass,
     Range,
-    Shader,
     box,
     choose,
     clamp,
@@ -122,69 +120,8 @@ def define(e: Evaluation) -> None:
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }
-    e.known = lambda: {
-        "dims2": dims() - 1,
-        "scaleSizeWidth": desc.ScaleSize.Width,
-        "dims3": dims() - 2,
-        "scaleSizeHeight": desc.ScaleSize.Height,
-        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "number": greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
-        "inputDimensionCount": desc.InputTensor.DimensionCount - 2,
-        "inputDimensionCount2": desc.InputTensor.DimensionCount - 1,
-        "dims": dims(),
-        "told.separable.rank": desc.InputTensor.DimensionCount,
-        "told.separable.applies": (
-            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
-            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
-        ),
-    }
-
-
-SHADER = Shader(
-    tensors={
-        "InputTensor": "INPUT",
-        "OutputTensor": "OUTPUT",
-    },
-    kept={
-        "Place": ("KEPT_PLACE", "REAL_VALUE"),
-    },
-    passes=(
-        Pass(('Place',), ()),
-        Pass(('OutputTensor',), ('Place',)),
-    ),
-    forms={
-        "separable": (
-            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
-            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0, "leaves_out": 0},
-        ),
-    },
-    planner="separable",
-    lists=(
-    ),
-    elements=(
-    ),
-    scalars=(
-        ("int", "dims2"),
-        ("int", "scaleSizeWidth"),
-        ("int", "dims3"),
-        ("int", "scaleSizeHeight"),
-        ("int", "isLinear"),
-        ("int", "number"),
-        ("int", "inputDimensionCount"),
-        ("int", "inputDimensionCount2"),
-    ),
-    bounds=(
-        ("dims", "DIMS"),
-    ),
-    limited=(),
-    held=(),
-    bits=(),
-    fused="",
-    activations=(
-    ),
-)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define, SHADER)
+    return Defined(desc, define, bits=())

@@ -37,7 +37,7 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .sums import SumsPass, SumsTile, at_once, define_sums, is_worth_sharing, no_sums, sums_tile
-from .told import NO_MEMBER, NONE, Buffer, Numbers, Sizes, Tensors
+from .told import NO_MEMBER, NONE, Buffer, Sizes, Tensors
 from .tuning import DEFINITION_THREADS
 from .types import define_tensor, define_type
 
@@ -136,12 +136,15 @@ class NearbyPass(NamedTuple):
 
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
-    and of numbers that bound lists, and faster ways to outputs and intermediate tensors."""
+    and of numbers that bound lists, and faster ways to outputs and intermediate tensors. `float_lists` and
+    `float_numbers` have a bit for each list and each number that is told as the bits of floats."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
     lists: Sequence[str]
+    float_lists: int
     bounds: Sequence[str]
+    float_numbers: int
     is_fused: bool
     activations: Sequence[int]
     sliding: SlidingPass
@@ -151,13 +154,6 @@ class DefinitionShader(NamedTuple):
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
     nearby: NearbyPass
-
-
-class Listed(NamedTuple):
-    """A list of integers, or of the bits of floats; shaders have room for eight."""
-
-    entries: Sizes
-    is_float: bool
 
 
 class Activation(NamedTuple):
@@ -249,9 +245,9 @@ class Definition(NamedTuple):
     is_double: bool
     tensors: Tensors
     kept_sizes: Annotated[Sequence[Sizes], 16]
-    lists: Annotated[Sequence[Listed], 16]
+    lists: Annotated[Sequence[Sizes], 16]
     elements: Words
-    numbers: Numbers
+    numbers: Annotated[list[int], 32]
     bounds: Sizes
     activations: Annotated[Sequence[Activation], 8]
     factors: Factors
@@ -323,10 +319,10 @@ def padded(entries: Sizes) -> Eight:
     return words
 
 
-def present(told: Definition) -> int:
+def present(tensors: Tensors) -> int:
     """The tensors that are there, as bits."""
     found = 0
-    for place, tensor in enumerate(told.tensors):
+    for place, tensor in enumerate(tensors):
         if tensor.is_present:
             found = found | 1 << place
     return found
@@ -337,9 +333,9 @@ def is_needed(one: Pass, there: int, wanted: int) -> bool:
     return one.writes & wanted != 0 or one.outputs & there != 0
 
 
-def needed(told: Definition, shader: DefinitionShader) -> int:
+def needed(tensors: Tensors, shader: DefinitionShader) -> int:
     """The intermediate tensors that lead to outputs, and those written with them, as bits."""
-    return leading(passes_with(shader, no_sources()), present(told))
+    return leading(list(shader.passes), present(tensors))
 
 
 def leading(passes: Passes, there: int) -> int:
@@ -354,8 +350,14 @@ def leading(passes: Passes, there: int) -> int:
 
 
 def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
-    """All passes, where attention reads and writes these tensors of the description."""
-    return [through(one, shader.attention, sources) for one in shader.passes]
+    """All passes, where attention reads and writes these tensors of the description: it reads fewer
+    intermediate ones, and others do not write what it writes."""
+    attention = shader.attention
+    read = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
+    read = read | bit_of(sources.value, attention.value)
+    written = bit_of(sources.output, sources.output) | bit_of(sources.key_stored, sources.key_stored)
+    written = written | bit_of(sources.value_stored, sources.value_stored)
+    return [through(one, attention, sources, read, written) for one in shader.passes]
 
 
 def bit_of(source: int, bit: int) -> int:
@@ -363,25 +365,17 @@ def bit_of(source: int, bit: int) -> int:
     return 0 if source == NONE else 1 << bit
 
 
-def through(one: Pass, attention: AttentionPass, sources: Sources) -> Pass:
-    """A pass, where attention reads and writes tensors of the description: it reads fewer intermediate ones,
-    and others do not write what it writes."""
-    if attention.number == NONE:
-        return one
-    direct = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
-    direct = direct | bit_of(sources.value, attention.value)
-    stored = bit_of(sources.key_stored, sources.key_stored) | bit_of(
-        sources.value_stored, sources.value_stored
-    )
-    outputs = bit_of(sources.output, sources.output) | stored
+def through(one: Pass, attention: AttentionPass, sources: Sources, read: int, written: int) -> Pass:
+    """A pass, where attention does not read these intermediate tensors, and writes these of the
+    description, as bits."""
     attends = one.number == attention.number
     return Pass(
         one.number,
         one.writes_kept,
         one.target,
         0 if attends and sources.output != NONE else one.writes,
-        outputs if attends else one.outputs - (one.outputs & outputs),
-        one.reads - (one.reads & direct) if attends else one.reads,
+        written if attends else one.outputs - (one.outputs & written),
+        one.reads - (one.reads & read) if attends else one.reads,
         one.is_along,
         one.box_list,
         one.box_tensor,
@@ -432,7 +426,7 @@ def rows_left(shader: DefinitionShader, sources: Sources, kept: int, sizes: Size
 def box_of(told: Definition, one: Pass) -> Sizes:
     """The sizes of what a pass goes through."""
     if one.box_list != NONE:
-        return told.lists[one.box_list].entries
+        return told.lists[one.box_list]
     if one.box_tensor != NONE:
         return told.tensors[one.box_tensor].sizes
     return told.kept_sizes[one.target] if one.writes_kept else told.tensors[one.target].sizes
@@ -476,8 +470,11 @@ def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
             out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
         out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
         out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
-        lists.extend(padded(tensor.sizes))
-        lists.extend(padded([stride % 2**32 for stride in tensor.strides]))
+        if tensor.is_present:
+            lists.extend(padded(tensor.sizes))
+            lists.extend(padded(tensor.strides))
+        else:
+            lists.extend([0] * 16)
         bind(out, tensor, tensor.buffer if tensor.is_present else stand_in)
         if tensor.is_present and tensor.is_held:
             out.hold(tensor.buffer)
@@ -520,18 +517,18 @@ def tell_known(
     for place, bound in enumerate(told.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(told.lists):
-        out.define(f"{shader.lists[place]}_LENGTH", len(listed.entries))
-        if listed.is_float:
-            lists.extend(padded(listed.entries))
+        out.define(f"{shader.lists[place]}_LENGTH", len(listed))
+        if shader.float_lists >> place & 1 == 1:
+            lists.extend(padded(listed))
         else:
-            lists.extend(eight(out, listed.entries))
+            lists.extend(eight(out, listed))
     fused = tell_activations(out, told, shader)
     if shader.is_fused:
         out.define("ACTIVATION_COUNT", len(fused.words) // 4)
         out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = [counted(out, first) for first in space.firsts]
-    for number in told.numbers:
-        scalars.append(number.value if number.is_float else counted(out, number.value))
+    for place, number in enumerate(told.numbers):
+        scalars.append(number if shader.float_numbers >> place & 1 == 1 else counted(out, number))
     return Known(lists, fused.words, scalars)
 
 
@@ -549,7 +546,7 @@ def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: i
 def with_sums(told: Definition, shader: DefinitionShader, every: Passes, wanted: int) -> Passes:
     """The passes that lead to outputs, those of sums in place of what they replace, one or several."""
     passes: Passes = []
-    there, written = present(told), 0
+    there, written = present(told.tensors), 0
     for one in every:
         if is_needed(one, there, wanted):
             place = in_place_of(told, shader, one, wanted)
@@ -632,8 +629,9 @@ def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, want
 def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     """The passes that lead to outputs: attention without copies, sums by groups, where these suit."""
     attention, sources = shader.attention, no_sources()
-    there, led = present(told), needed(told, shader)
-    every, wanted, parts, views = passes_with(shader, sources), led, no_parts(), told.attention
+    there, led = present(told.tensors), needed(told.tensors, shader)
+    every: Passes = list(shader.passes)
+    wanted, parts, views = led, no_parts(), told.attention
     tensors, kept_sizes = told.tensors, told.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:

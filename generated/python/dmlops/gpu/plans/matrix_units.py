@@ -10,29 +10,25 @@ its right factor from the places of the window; the weights are put in order fir
 from __future__ import annotations
 
 from math import gcd
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from .capabilities import Capability
-from .contraction import (
-    ORDERING,
+from .contraction import define_matrices
+from .contraction_passes import PARTS_PASS, CommonConstants, Split, contraction_params, window_words
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Window
+from .forms import begin_form
+from .loops import ceil_div, element_count, grid, times
+from .matrices import (
     Matrices,
     Side,
-    Split,
     axis_steps,
-    contraction_params,
-    copied,
-    copied_words,
     first_of,
-    is_bordered,
     merged_last,
-    pays_to_copy,
     side_vector,
     stored_at_once,
-    window_words,
-    with_left,
+    tiles_of,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, Window, space_of, tell_known
-from .loops import ceil_div, check_span, element_count, grid, times
+from .ordering import ORDERING, copied, copied_words, pays_to_copy
 from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
@@ -55,6 +51,7 @@ from .tuning import (
 
 WAVE = 32  # threads
 UNITS_MEMORY = 2048  # vectors of 16 bytes in group memory, which devices with matrix units have at least
+EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
 
 
 class UnitTile(NamedTuple):
@@ -155,20 +152,7 @@ def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
         return found
     axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
     sizes: Eight = [pitch if d == axis else size for d, size in enumerate(found.sizes)]
-    return Matrices(
-        found.is_worth,
-        sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns // found.sizes[axis] * pitch,
-        1,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        found.left,
-        found.right,
-    )
+    return found._replace(sizes=sizes, columns=found.columns // found.sizes[axis] * pitch, run=1)
 
 
 def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
@@ -228,11 +212,6 @@ def phase_tile_for(found: Matrices) -> UnitTile:
 def is_tall(found: Matrices) -> bool:
     """Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles."""
     return ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= UNITS_TALL
-
-
-def tiles_of(found: Matrices, rows: int, columns: int) -> int:
-    """How many tiles of that size there are."""
-    return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
 
 
 def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
@@ -298,21 +277,8 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     words = part_words + times(4, in_order(found) if is_ordered else copied_items)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    out.begin()
-    for tensor in told.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
-    out.define("ROW_AXIS", found.row_axis)
-    if is_windowed:
-        out.define("WINDOW_RANK", len(window.sizes))
-        out.define("WINDOW_AXIS", window.axes[0])
-        out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
-        out.define("BORDERED", int(is_bordered(window, told.tensors[contracted.right], output)))
-        out.define("PHASED", int(is_divided(window)))
-        out.define("TAPS_AT_ONCE", row.taps)
-    else:
-        out.define("COLUMN_AXIS", found.column_axis)
+    known = begin_form(out, told, shader, output)
+    define_matrices(out, told, shader, found, tile.depth, row.taps)
     out.define("TILE_DEPTH", tile.depth)
     out.define("IN_PARTS", int(split.parts > 1))
     out.write(out.scratch(max(4 * words, 16)))
@@ -320,18 +286,16 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
-    places = window_words(out, told, shader)
+    common = CommonConstants(split, window_words(out, told, shader), known)
     if is_copied:
         out.define("ORDERED", 1)
         out.define("LEFT_ALONG", int(left.is_along))
         out.define("RIGHT_ALONG", int(right.is_along))
-        dispatch_single(
-            out, told, shader, found, first, split, places, known, number + ORDERING, copied_items
-        )
+        dispatch_single(out, told, shader, found, first, common, number + ORDERING, copied_items)
         left = Halves(left.is_along, 8)
         right = Halves(right.is_along, 8)
     if is_ordered:
-        dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
+        dispatch_single(out, told, shader, found, first, common, number + EIGHTS_PASS, in_order(found))
         first = 2 * part_words
         left = Halves(True, 8)
         factors = ordered(found, output)
@@ -345,17 +309,17 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
-    params = contraction_params(told, shader, factors, first, split, places, known, groups)
+    params = contraction_params(told, shader, factors, first, common, groups)
     out.dispatch(params, groups, is_ordered or is_copied)
     if split.parts > 1:
-        dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
+        dispatch_single(out, told, shader, found, first, common, number + PARTS_PASS, whole)
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
     """The same with a left factor in order: rows of whole vectors."""
     pitch = ceil_div(found.depth, 8) * 8
     steps = axis_steps(output, found.row_axis, pitch)
-    return with_left(found, Side(steps, 1, times(found.rows, pitch), True, 1))
+    return found._replace(left=Side(steps, 1, times(found.rows, pitch), True, 1))
 
 
 def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> None:
@@ -379,16 +343,14 @@ def dispatch_single(
     shader: DefinitionShader,
     found: Matrices,
     first: int,
-    split: Split,
-    window: Annotated[list[int], 96],
-    known: Known,
+    common: CommonConstants,
     number: int,
     threads: int,
 ) -> None:
     """Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for
     the parts."""
     contracted = shader.contracted
-    is_last = number == contracted.number + 1
+    is_last = number == contracted.number + PARTS_PASS
     vector = stored_at_once(found, told.tensors[contracted.output]) if is_last else 1
     at_once = 4 if is_last and found.columns % 4 == 0 else 1
     groups = grid(out, threads // at_once, SINGLE_THREADS, 1)
@@ -398,5 +360,5 @@ def dispatch_single(
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", vector)
     out.define("PART_VECTOR", at_once)
-    params = contraction_params(told, shader, found, first, split, window, known, groups)
+    params = contraction_params(told, shader, found, first, common, groups)
     out.dispatch(params, groups, is_last)

@@ -25,15 +25,13 @@ from .definition import (
     eight,
     padded,
     plan_definition,
-    space_of,
-    tell_known,
 )
+from .forms import begin_form
 from .loops import (
     Dimensions,
     Loop,
     Words,
     ceil_div,
-    check_span,
     dimensions,
     element_count,
     grid,
@@ -58,6 +56,7 @@ from .tuning import (
     SHARING_BUSY,
     SHARING_LANES,
     SHARING_THREADS,
+    TILE_DIRECT_ROWS,
 )
 
 
@@ -166,6 +165,15 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
     for first, tap in zip(counted.first, counted.taps, strict=True):
         is_straight = is_straight and tap > first
     return is_straight
+
+
+def suits_sliding(told: Definition, shader: DefinitionShader, rows: int) -> bool:
+    """Whether a contraction has a window, and so few rows for each group of channels that they make no tile.
+    Places that are quotients only blocks have."""
+    window = told.factors.window
+    if not told.factors.applies or len(window.sizes) == 0 or rows >= TILE_DIRECT_ROWS:
+        return False
+    return not is_divided(window) or in_blocks(told, shader)
 
 
 def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
@@ -356,11 +364,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     whole = element_count(output.sizes)
     if whole >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
-    out.begin()
-    for one in told.tensors:
-        if one.is_present:
-            check_span(out, one)
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    known = begin_form(out, told, shader, output)
     if shader.contracted.number != NONE:
         out.write(out.scratch(8))
     out.share()

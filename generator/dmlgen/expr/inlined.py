@@ -1,0 +1,79 @@
+"""Expressions of definitions in the language of rules, as hosts work them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import free_locals
+
+_ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
+
+
+def inlined(node: ir.Expr) -> ir.Expr:
+    """An expression of a definition in the language of rules: functions written out, reductions as those, and
+    less what comes to nothing, as a product with a written 0."""
+    return _folded(_inlined(node, 0))
+
+
+def _folded(node: ir.Expr) -> ir.Expr:
+    node = ir.substitute(node, {part: _folded(part) for part in ir.children(node)})
+    match node:
+        case ir.Binary("*", left, right, ir.INT) if _ZERO in (left, right):
+            return _ZERO
+        case ir.Binary("*", left, right, ir.INT) if _ONE in (left, right):
+            return right if left == _ONE else left
+        case ir.Binary("+", left, right, ir.INT) if _ZERO in (left, right):
+            return right if left == _ZERO else left
+        case ir.Binary("-", left, right, ir.INT) if right == _ZERO:
+            return left
+        case ir.Conditional(test=ir.Number(value=test)):
+            return node.then if test else node.otherwise
+    return node
+
+
+def _inlined(node: ir.Expr, depth: int) -> ir.Expr:
+    """The same, but for what comes to nothing.
+
+    A loop variable has a name that none of the `depth` loops around it has, so that arguments keep their
+    meaning.
+    """
+    match node:
+        case ir.Apply(function=function, arguments=arguments):
+            used = free_locals(function.body)
+            pairs = zip(function.parameters, arguments, strict=True)
+            given: dict[ir.Expr, ir.Expr] = {
+                one: _inlined(argument, depth) for one, argument in pairs if one.name in used
+            }
+            return ir.substitute(_inlined(function.body, depth), given)
+        case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
+            return _reduce(kind, loop, body, type_, depth)
+        case ir.Fold(
+            kind="all" | "any" | "sum" | "product" | "min" | "max" as kind,
+            loops=(each,),
+            condition=condition,
+            body=body,
+            type=type_,
+        ):
+            first = ir.Number(0, ir.INT) if each.first is None else each.first
+            return _reduce(kind, ir.Loop(each.variable, first, each.last, condition), body, type_, depth)
+    return ir.substitute(node, {part: _inlined(part, depth) for part in _outermost(node)})
+
+
+def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
+    """The functions and reductions below an expression, but for those inside of them."""
+    for child in ir.children(node):
+        if isinstance(child, ir.Apply | ir.Fold | ir.Reduce):
+            yield child
+        else:
+            yield from _outermost(child)
+
+
+def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, depth: int) -> ir.Expr:
+    fresh = ir.Local(f"{loop.variable.name}{depth or ''}", loop.variable.type)
+    inner: dict[ir.Expr, ir.Expr] = {loop.variable: fresh}
+    condition = None
+    if loop.condition is not None:
+        condition = _inlined(ir.substitute(loop.condition, inner), depth + 1)
+    whole = ir.Loop(fresh, _inlined(loop.lower, depth), _inlined(loop.upper, depth), condition)
+    return ir.Reduce(kind, whole, _inlined(ir.substitute(body, inner), depth + 1), type_)

@@ -1,0 +1,340 @@
+"""What planners are told of definitions, as Python: a module for every operator that has one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import free_locals
+from dmlgen.expr.inlined import inlined
+from dmlgen.expr.printer import ATOM, COMPARISON
+from dmlgen.names import python_variable, snake
+from dmlgen.outputs.hlsl_definition import DefinitionShader
+from dmlgen.outputs.hlsl_definition.names import free, word
+from dmlgen.outputs.hlsl_definition.static import Static, static_of
+from dmlgen.outputs.python_printer import FLIPPED, PythonPrinter
+from dmlgen.outputs.python_rules import Assignments, constants_of
+from dmlgen.plans.model import BOOL, Plans, Record, Type
+from dmlgen.registry import Operator, Registry, Stage
+
+_OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
+"""Names that a module has beside those of functions and of what it works out."""
+_OF_ALL = 8  # fields of `Definition`; those of forms come after them
+_VARIABLES = ("d", "i", "j", "k", "l", "m")
+"""Of loops, the outermost first."""
+
+
+@dataclass(frozen=True)
+class TensorView:
+    """A tensor that is told: what it is where it is absent, and its description. That it `is_numbered` says
+    that the first depends on the output under way in an array of them."""
+
+    number: int
+    absent: str
+    given: str
+    is_numbered: bool
+
+
+@dataclass(frozen=True)
+class DefinitionView:
+    """The module of an operator: what is the same for all descriptions, and what is told of one."""
+
+    static: Static
+    tensors: tuple[TensorView, ...]
+    doubles: tuple[str, ...]
+    constants: Assignments
+    assignments: Assignments
+    kept_sizes: tuple[str, ...]
+    lists: tuple[str, ...]
+    elements: tuple[str, ...]
+    numbers: tuple[str, ...]
+    bounds: tuple[str, ...]
+    forms: Assignments
+    absent: Assignments  # constants for records of forms that the shader does not have
+    each: str
+
+
+def definition_view(
+    registry: Registry, operator: Operator, shader: DefinitionShader, plans: Plans
+) -> DefinitionView:
+    """What the module says."""
+    defines = operator.defines
+    assert defines is not None
+    sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
+    kept = {f"kept.{one.name}": inlined(sizes[one.member]) for one in shader.kept}
+    nodes: dict[str, ir.Expr] = {}
+    for one in (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds):
+        assert one.node is not None
+        nodes[f"known.{one.name}"] = one.node
+    nodes |= {f"told.{path}": node for path, node in shader.told.items()}
+    printer = ToldPrinter(registry, operator, {name: inlined(node) for name, node in nodes.items()}, kept)
+    texts = printer.texts
+    forms: dict[str, str] = {}
+    absent: dict[str, str] = {}
+    for field in plans.record("Definition").fields[_OF_ALL:]:
+        forms[field.name] = _form(field.type, f"told.{field.name}", texts, absent)
+    eaches = {one.each for one in shader.passes if one.each}
+    assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
+    return DefinitionView(
+        static=static_of(shader, plans),
+        tensors=tuple(_tensors(operator, shader)),
+        doubles=tuple(_double(operator, name) for name in (one.name for one in operator.outputs)),
+        constants=constants_of(printer),
+        assignments=tuple(printer.assignments),
+        kept_sizes=tuple(
+            f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)
+        ),
+        lists=tuple(_list(texts[f"known.{one.name}"], one.kind) for one in shader.known_lists),
+        elements=tuple(f"*pair({texts[f'known.{one.name}']})" for one in shader.known_elements),
+        numbers=tuple(texts[f"known.{one.name}"] for one in shader.known_scalars),
+        bounds=tuple(
+            f"int({text})" if nodes[f"known.{one.name}"].type == ir.BOOL else text
+            for one in shader.bounds
+            for text in (texts[f"known.{one.name}"],)
+        ),
+        forms=tuple(forms.items()),
+        absent=tuple(absent.items()),
+        each=next(iter(eaches), ""),
+    )
+
+
+def _list(text: str, kind: str) -> str:
+    return f"limited([bits(entry) for entry in {text}])" if kind == "floats" else f"limited({text})"
+
+
+def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str]) -> str:
+    """What is told under a path: a record with what is known of its fields, or nothing."""
+    if not isinstance(type_, Record):
+        return texts.get(path, "False" if type_ == BOOL else "0" if not hasattr(type_, "element") else "()")
+    if not any(known.startswith(f"{path}.") for known in texts):
+        constant = f"NO_{snake(type_.name).upper()}"
+        absent[constant] = f"nothing({type_.name})"
+        return constant
+    fields = (_form(field.type, f"{path}.{field.name}", texts, absent) for field in type_.fields)
+    return f"{type_.name}({', '.join(fields)})"
+
+
+def _double(operator: Operator, name: str) -> str:
+    """Whether an output is of double precision."""
+    member = operator.member[name]
+    test = f"desc.{name}.DataType == DOUBLE"
+    if member.count is not None:
+        return f"any(one.DataType == DOUBLE for one in desc.{name})"
+    return f"(desc.{name} is not None and {test})" if member.optional else test
+
+
+def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorView]:
+    for place, one in enumerate(shader.tensors):
+        name, _, entry = one.member.partition("[")
+        entry = entry.rstrip("]") or "index"
+        is_one = operator.member[name].count is None
+        flags = (names for names in (shader.moves, shader.limited, shader.held))
+        told = {
+            flag: one.member in names
+            for flag, names in zip(("as_bits", "is_limited", "is_held"), flags, strict=True)
+        }
+        given = [] if is_one else [f"entry={entry}"]
+        given += [f"{flag}=True" for flag, is_set in told.items() if is_set]
+        arguments = (f'"{operator.name}"', f'"{name}"', f'"{one.macro}"', *given)
+        yield TensorView(
+            place,
+            f"absent({', '.join(arguments)})",
+            f"desc.{name}" if is_one else f"given(desc.{name}, {entry})",
+            not is_one and entry == "index",
+        )
+
+
+class ToldPrinter(PythonPrinter):
+    """Prints expressions of a description, whose optional tensors may be absent: `texts`, by name.
+
+    What several of them have in common, and what at least one needs whatever the description is, is worked
+    out once, in the order of `assignments`. Of `doubtful` ones, none may be needed.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        operator: Operator,
+        nodes: Mapping[str, ir.Expr],
+        doubtful: Mapping[str, ir.Expr],
+    ) -> None:
+        super().__init__(registry, operator, Stage.VALUES)
+        self.assignments: list[tuple[str, str]] = []
+        self._names: dict[ir.Expr, str] = {}
+        certain = {name: _plain(node) for name, node in nodes.items()}
+        whole = certain | {name: _plain(node) for name, node in doubtful.items()}
+        shared = _shared(certain.values(), whole.values())
+        taken = {*_OWN, *_VARIABLES, "told", "told_of", "wanted"}
+        for node in whole.values():
+            for part in _innermost_first(node):
+                if part in shared and part not in self._names:
+                    name = free(python_variable(word(part)), taken)
+                    taken.add(name)
+                    text = self.print(part)
+                    self._names[part] = name
+                    self.assignments.append((name, text))
+        self.texts = {name: self.print(node) for name, node in whole.items()}
+
+    def exact(self, node: ir.Expr, outer: int = 0) -> str:
+        return self._names.get(node) or super().exact(node, outer)
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        if isinstance(node, ir.Local):
+            return python_variable(node.name)
+        text = f"desc.{node.name}"
+        if node.type == ir.FLOAT:
+            return f"bits({text})"
+        if node.type.kind == "element":
+            assert self.operator is not None and node.type.name is not None
+            of_tensor = self.operator.member[node.type.name].type == "tensor"
+            return f"f.convert({text}, desc.{node.type.name}{'.DataType' if of_tensor else ''})"
+        return text
+
+    def part(self, node: ir.Part) -> str:
+        assert self.operator is not None
+        text = f"desc.{node.member.name}.{node.name}"
+        if self.operator.member[node.member.name].optional:
+            text = f'f.part(desc.{node.member.name}, "{node.name}")'
+        return f"bits({text})" if node.type == ir.FLOAT else text
+
+    def index(self, node: ir.Index) -> str:
+        text = super().index(node)
+        return f"bits{text.removeprefix('as_float')}" if node.type == ir.FLOAT else text
+
+    def tensor(self, node: ir.Tensor) -> str:
+        return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
+
+    def field(self, node: ir.Field) -> str:
+        assert self.operator is not None
+        text = self.tensor(node.tensor)
+        if node.name == "DimensionCount":
+            return f"len({self.print(ir.Field(node.tensor, 'Sizes', ir.INTS))})"
+        if node.name == "Sizes" and self.operator.member[node.tensor.name].optional:
+            return f"sizes_of({text})"
+        return f"{text}.{node.name}"
+
+    def compare(self, node: ir.Compare) -> tuple[str, int]:
+        if isinstance(node.left, ir.Number) and not isinstance(node.right, ir.Number):
+            return super().compare(ir.Compare(FLIPPED[node.op], node.right, node.left))
+        return super().compare(node)
+
+    def reduce(self, node: ir.Reduce) -> str:
+        match node:
+            case ir.Reduce(
+                kind="any",
+                loop=ir.Loop(variable=variable, lower=ir.Number(value=0), upper=upper, condition=None),
+                body=ir.Compare(op="==", left=ir.Index(sequence=sequence, index=index), right=item),
+            ) if index == variable and upper == ir.Call("len", (sequence,), ir.INT):
+                return f"({self.print(item, COMPARISON + 1)} in {self.print(sequence, ATOM)})"
+        return super().reduce(node)
+
+    def present(self, node: ir.Present) -> str:
+        return f"{self._described(node.item)} is not None"
+
+    def not_(self, operand: ir.Expr) -> str:
+        if isinstance(operand, ir.Present):
+            return f"{self._described(operand.item)} is None"
+        return super().not_(operand)
+
+    def _described(self, item: ir.Expr) -> str:
+        return f"desc.{item.name}" if isinstance(item, ir.Member) else self.print(item, ATOM)
+
+    def _exceeds(self, node: ir.Expr) -> bool:
+        return False
+
+
+def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
+    """An expression with the values of definitions in place of their names, and the same loop variables in
+    loops that are the same, so that what expressions have in common is equal."""
+    match node:
+        case ir.Definition(value=value):
+            return _plain(value, depth)
+        case ir.Reduce(loop=loop):
+            variable = ir.Local(_VARIABLES[depth], loop.variable.type)
+            renamed: dict[ir.Expr, ir.Expr] = {loop.variable: variable}
+            condition = None
+            if loop.condition is not None:
+                condition = _plain(ir.substitute(loop.condition, renamed), depth + 1)
+            bounds = _plain(loop.lower, depth), _plain(loop.upper, depth)
+            body = _plain(ir.substitute(node.body, renamed), depth + 1)
+            return ir.Reduce(node.kind, ir.Loop(variable, *bounds, condition), body, node.type)
+    return ir.substitute(node, {part: _plain(part, depth) for part in _outermost(node)})
+
+
+def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
+    """Definitions and loops below an expression, but for those inside of them."""
+    for child in ir.children(node):
+        if isinstance(child, ir.Definition | ir.Reduce):
+            yield child
+        else:
+            yield from _outermost(child)
+
+
+def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:
+    for part in _parts(node):
+        yield from _innermost_first(part)
+    yield node
+
+
+def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]:
+    """What expressions have in common that is worth a variable, and that those which are `needed` work out
+    in any case."""
+    counts: Counter[ir.Expr] = Counter()
+    certain: set[ir.Expr] = set()
+    waiting = list(whole)
+    while waiting:
+        node = waiting.pop()
+        counts[node] += 1
+        if counts[node] == 1:
+            waiting += _parts(node)
+    waiting = list(needed)
+    while waiting:
+        node = waiting.pop()
+        if node not in certain:
+            certain.add(node)
+            waiting += _first(node)
+    return {
+        node
+        for node in certain
+        if counts[node] > 1 and _is_worth_it(node) and free_locals(node).keys() <= {"index"}
+    }
+
+
+def _parts(node: ir.Expr) -> list[ir.Expr]:
+    """What is printed in an expression: a dimension count is the length of sizes."""
+    if isinstance(node, ir.Field) and node.name == "DimensionCount":
+        return [ir.Field(node.tensor, "Sizes", ir.INTS)]
+    return ir.children(node)
+
+
+def _first(node: ir.Expr) -> list[ir.Expr]:
+    """The parts of an expression that are worked out in any case."""
+    match node:
+        case ir.Conditional(test=test):
+            return [test]
+        case ir.Logic(operands=(first, *_)):
+            return [first]
+        case ir.Reduce(loop=loop):
+            return [loop.lower, loop.upper]
+    return _parts(node)
+
+
+def _is_worth_it(node: ir.Expr) -> bool:
+    match node:
+        case (
+            ir.Number()
+            | ir.EnumValue()
+            | ir.Constant()
+            | ir.Local()
+            | ir.Tensor()
+            | ir.Tensors()
+            | ir.Member()
+        ):
+            return False
+        case ir.Present():
+            return False
+        case ir.ListOf(items=items):
+            return not all(isinstance(item, ir.Number) for item in items)
+    return True

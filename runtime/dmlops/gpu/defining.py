@@ -1,0 +1,137 @@
+"""What planners are told of tensors and numbers: the vocabulary of the modules in `definitions`."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, get_type_hints
+
+from ..arithmetic import as_float
+from ..description import Description
+from ..enums import OperatorType, TensorDataType
+from ..fused import activation_parameter
+from ..registry import operator as described
+from ..tensor import TensorDesc
+from .plans.definition import Activation, Definition, DefinitionShader, needed
+from .plans.planning import Refused
+from .plans.reasons import Reason
+from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Sizes, Tensor
+
+_FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
+
+Record = TypeVar("Record", bound=tuple[Any, ...])
+
+
+class Defining(NamedTuple):
+    """How an operator is planned: by which planner, which is told what of its shader, and what of a
+    description and the number of the output under way in an array of them. `fused` is the member with
+    activations, `each` the array of tensors each of which takes dispatches of its own; "" for none."""
+
+    planner: str
+    shader: DefinitionShader
+    told: Callable[[Any, int], Definition]
+    fused: str
+    each: str
+
+
+@cache
+def places(operator: str) -> dict[str, int]:
+    """The members of an operator, by name: their places."""
+    return {member.name: place for place, member in enumerate(described(operator).MEMBERS)}
+
+
+@cache
+def absent(
+    operator: str,
+    name: str,
+    macro: str,
+    entry: int = 0,
+    as_bits: bool = False,
+    is_limited: bool = False,
+    is_held: bool = False,
+) -> Tensor:
+    """A tensor of a member that is not there: of whole words, without dimensions."""
+    place = places(operator)[name]
+    buffer, is_output = Buffer(place, entry), described(operator).MEMBERS[place].role == "output"
+    return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
+
+
+def told_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
+    """What is told of a tensor, in place of what is told where it is absent."""
+    if desc is None:
+        return absent
+    return Tensor._make((*_typed(absent, desc.DataType), desc.Sizes, desc.element_strides))
+
+
+@cache
+def _typed(absent: Tensor, data_type: TensorDataType) -> tuple[Any, ...]:
+    """The same of a tensor of a type, but for its sizes and strides."""
+    kind = data_type.kind
+    type_ = data_type.bits, kind == "float", kind == "signed"
+    return (absent.macro, absent.buffer, True, *type_, *absent[6:-2])
+
+
+def given(tensors: Sequence[TensorDesc], number: int) -> TensorDesc | None:
+    """A tensor of an array, None where it has none."""
+    return tensors[number] if number < len(tensors) else None
+
+
+def bits(value: float) -> int:
+    """The bits of a number in single precision."""
+    return int(_WORD.unpack(_FLOAT.pack(as_float(value)))[0])
+
+
+def pair(element: Any) -> tuple[int, int]:
+    """An element of a tensor's type as two words."""
+    number = int.from_bytes(element.tobytes(), "little")
+    return number % 2**32, number >> 32
+
+
+def limited(entries: Sizes) -> Sizes:
+    """A list that is no longer than shaders take."""
+    if len(entries) > MAX_RANK:
+        raise Refused(Reason.LONG_LIST, NO_MEMBER, len(entries))
+    return entries
+
+
+def activations(fused: Any, known: Sequence[int]) -> list[Activation]:
+    """Fused activations, one or several, if any; of one that the shader does not know, the operator alone."""
+    several = () if fused is None else fused if isinstance(fused, tuple) else (fused,)
+    return [_activation(one, known) for one in several]
+
+
+def _activation(desc: Description, known: Sequence[int]) -> Activation:
+    kind = OperatorType[desc.OPERATOR].value
+    if kind not in known:
+        return Activation(kind, 0, 0)
+    return Activation(kind, *(bits(activation_parameter(desc, place)) for place in range(2)))
+
+
+class KeptSizes(Sequence[Sizes]):
+    """The sizes of intermediate tensors, which `sizes` gives of those that lead to outputs, as bits: those of
+    others may make no sense. They are worked out when they are first read, which few planners do."""
+
+    def __init__(
+        self, tensors: list[Tensor], shader: DefinitionShader, sizes: Callable[[int], list[Sizes]]
+    ) -> None:
+        self._told, self._sizes = (tensors, shader), sizes
+        self._found: list[Sizes] | None = None
+
+    def __getitem__(self, place: Any) -> Any:
+        if self._found is None:
+            self._found = self._sizes(needed(*self._told))
+        return self._found[place]
+
+    def __len__(self) -> int:
+        return len(self._told[1].kept)
+
+
+def nothing(record: type[Record]) -> Record:
+    """A record of which nothing is known."""
+    fields: list[Any] = []
+    for type_ in get_type_hints(record).values():
+        fields.append(nothing(type_) if hasattr(type_, "_fields") else 0 if type_ in (int, bool) else ())
+    made: Any = record
+    found: Record = made(*fields)
+    return found

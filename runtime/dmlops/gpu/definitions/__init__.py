@@ -1,0 +1,1 @@
+"""What planners are told of operators that are computed by definition: one module an operator."""
