@@ -5,12 +5,13 @@
 - `bool` and `str` are `int` and `const char*`. A text is never made, but for the name of a macro,
   f"{text}_END".
 - A record, a NamedTuple, is a struct: given by address, copied where it is kept. Fields may be given by
-  name, in their order; `_replace` gives a copy with others in some of them.
+  name, in their order.
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
 - `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
+- `_replace` gives a copy of a record, with other values in some fields.
 - `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
   `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
@@ -36,7 +37,6 @@ from dmlgen.plans.model import (
     NOTHING,
     PLANNING,
     TEXT,
-    Field,
     Function,
     ListOf,
     Module,
@@ -832,35 +832,15 @@ class _Translation:
             raise self.module.refused(node, f"{record.name} with other fields")
         arguments = [*arguments, *(one.value for one in node.keywords)]
         own, self._next_name = self._next_name, None
-        fields = [self.field_value(*one) for one in zip(record.fields, arguments, strict=True)]
-        return self.filled(own, record, "", fields)
-
-    def replaced(self, node: ast.Call, owner: ast.expr, changes: list[ast.keyword]) -> Value:
-        """A copy of a record with other values in some fields."""
-        own, self._next_name = self._next_name, None
-        source = self.expr(owner)
-        if not isinstance(source.type, Record):
-            raise self.module.refused(node, "_replace() of this")
-        fields: list[tuple[Field, Value]] = []
-        for one in changes:
-            field = source.type.field(one.arg or "")
-            if field is None:
-                raise self.module.refused(node, f"the field {one.arg}")
-            fields.append(self.field_value(field, one.value))
-        return self.filled(own, source.type, f" = {source.content}", fields)
-
-    def field_value(self, field: Field, node: ast.expr) -> tuple[Field, Value]:
-        """What a field of a record is given."""
-        value = self.expr(node, field.type)
-        if not _fits(value.type, field.type):
-            raise self.module.refused(node, f"{field.name} of another type")
-        return field, value
-
-    def filled(self, own: str | None, record: Record, start: str, fields: list[tuple[Field, Value]]) -> Value:
-        """A new record with these values."""
+        values: list[Value] = []
+        for argument, field in zip(arguments, record.fields, strict=True):
+            value = self.expr(argument, field.type)
+            if not _fits(value.type, field.type):
+                raise self.module.refused(argument, f"{field.name} of another type")
+            values.append(value)
         name = own or self.new()
-        self.lines.append(f"{_declared(record, name)}{start};")
-        for field, value in fields:
+        self.lines.append(f"{_declared(record, name)};")
+        for field, value in zip(record.fields, values, strict=True):
             self.lines.append(f"{name}.{c_name(field.name)} = {_bare(value.content)};")
         return Value(f"&{name}", record)
 
@@ -871,6 +851,25 @@ class _Translation:
             text = self.expr(item).text
             self.lines.append(f"{name} = {name} {'&&' if is_all else '||'} {text};")
         return Value(name, BOOL)
+
+    def replaced(self, node: ast.Call, owner: ast.expr, changes: list[ast.keyword]) -> Value:
+        """A copy of a record with other values in some fields."""
+        own, self._next_name = self._next_name, None
+        source = self.expr(owner)
+        if not isinstance(source.type, Record):
+            raise self.module.refused(node, "_replace() of this")
+        self._next_name = own
+        copied = self.temporary(source)
+        for one in changes:
+            field = source.type.field(one.arg or "")
+            if field is None:
+                raise self.module.refused(node, f"the field {one.arg}")
+            value = self.expr(one.value, field.type)
+            if not _fits(value.type, field.type):
+                raise self.module.refused(one.value, f"{field.name} of another type")
+            target = copied.member(c_name(field.name), field.type)
+            self.lines.append(f"{target.content} = {_bare(value.content)};")
+        return copied
 
 
 def wrapped(line: str) -> str:
