@@ -54,8 +54,8 @@ from .tuning import (
     UNITS_TAPS,
 )
 
-WAVE = 32  # threads
 EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
+WAVE = 32  # threads
 
 
 class UnitTile(NamedTuple):
