@@ -12,6 +12,7 @@
   without a capacity is the address of static entries.
 - `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
+- `_replace` gives a copy of a record, with other values in some fields.
 - `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
   `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
@@ -37,7 +38,6 @@ from dmlgen.plans.model import (
     NOTHING,
     PLANNING,
     TEXT,
-    Field,
     Function,
     ListOf,
     Module,
@@ -924,6 +924,25 @@ class _Translation:
             text = self.expr(item).text
             self.lines.append(f"{name} = {name} {'&&' if is_all else '||'} {text};")
         return Value(name, BOOL)
+
+    def replaced(self, node: ast.Call, owner: ast.expr, changes: list[ast.keyword]) -> Value:
+        """A copy of a record with other values in some fields."""
+        own, self._next_name = self._next_name, None
+        source = self.expr(owner)
+        if not isinstance(source.type, Record):
+            raise self.module.refused(node, "_replace() of this")
+        self._next_name = own
+        copied = self.temporary(source)
+        for one in changes:
+            field = source.type.field(one.arg or "")
+            if field is None:
+                raise self.module.refused(node, f"the field {one.arg}")
+            value = self.expr(one.value, field.type)
+            if not _fits(value.type, field.type):
+                raise self.module.refused(one.value, f"{field.name} of another type")
+            target = copied.member(c_name(field.name), field.type)
+            self.lines.append(f"{target.content} = {_bare(value.content)};")
+        return copied
 
 
 def wrapped(line: str) -> str:

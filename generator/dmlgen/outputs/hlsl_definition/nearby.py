@@ -30,7 +30,7 @@ class NearbyPass(FormPass):
     field = "nearby"
     template = "nearby"
     planner = "nearby"
-    params = "NearbyParams"
+    params = "PlanesParams"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:

@@ -54,7 +54,7 @@ class SeparablePass(FormPass):
     field = "separable"
     template = "separable"
     planner = "separable"
-    params = "SeparableParams"
+    params = "PlanesParams"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:

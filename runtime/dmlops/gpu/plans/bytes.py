@@ -19,6 +19,7 @@ from .contraction_passes import (
     ContractionParams,
     Split,
     contraction_params,
+    split_into,
     strided_words,
     tapped_params,
     window_words,
@@ -26,7 +27,7 @@ from .contraction_passes import (
 from .definition import MAX_COUNT, Definition, DefinitionShader, Eight
 from .forms import begin_form
 from .loops import Words, ceil_div, element_count, grid, times
-from .matrices import Matrices, Side, axis_steps, first_of, is_of_bytes, side_vector, stored_at_once, tiles_of
+from .matrices import Matrices, Side, axis_steps, first_of, is_of_bytes, output_vector, side_vector, tiles_of
 from .matrix_units import WAVE
 from .planning import Planning
 from .reasons import Reason
@@ -105,8 +106,7 @@ def byte_split(found: Matrices, tile: ByteTile) -> Split:
     parts = 1
     if found.columns % 4 == 0 and groups < BYTES_GROUPS:
         parts = max(min(ceil_div(BYTES_GROUPS, groups), found.depth // BYTES_PART, BYTES_MOST_PARTS), 1)
-    products = max(ceil_div(ceil_div(found.depth, parts), BYTES_DEPTH), 1) * BYTES_DEPTH
-    return Split(down, across, max(ceil_div(found.depth, products), 1), products)
+    return split_into(parts, found.depth, BYTES_DEPTH, down, across)
 
 
 def tile_threads(tile: ByteTile) -> int:
@@ -178,8 +178,8 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     if is_ordered:
         order = order_of(told, shader, found)
         made = ordered_factors(told, shader, found, order)
-    at_once = stored_at_once(found, output)
-    has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or at_once == 4)  # bytes by atomics
+    stored = output_vector(found, output)
+    has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or stored == 4)  # bytes by atomics
     tile = byte_tile_for(made, has_units)
     split = byte_split(made, tile)
     whole = times(times(found.rows, found.columns), found.count)
@@ -209,7 +209,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.define("LEFT_SUMS", int(sums_count(right, factors.lessens_right)))
     out.define("RIGHT_SUMS", int(sums_count(left, factors.lessens_left)))
     define_lines(out, told, made, order.vector if is_ordered else 0)
-    out.define("OUTPUT_VECTOR", at_once if split.parts == 1 else 1)
+    out.define("OUTPUT_VECTOR", stored if split.parts == 1 else 1)
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("WAVE_ROWS", tile.wave_rows)
@@ -234,18 +234,18 @@ def define_lines(out: Planning, told: Definition, made: Matrices, gathered: int)
     left, right = made.left, made.right
     columns = made.columns
     depth = told.factors.depth
-    left_at_once = 16
-    right_at_once = gathered
+    left_vector = 16
+    right_vector = gathered
     if made.column_axis == NONE:
         out.define("ORDERED", int(gathered > 0))
     if gathered == 0:
-        left_at_once = line_vector(left, made.row_axis, made.rows, depth)
-        right_at_once = 4
+        left_vector = line_vector(left, made.row_axis, made.rows, depth)
+        right_vector = 4
         if made.column_axis != NONE:
-            right_at_once = line_vector(right, made.column_axis, columns, depth)
-    out.define("LEFT_VECTOR", left_at_once)
+            right_vector = line_vector(right, made.column_axis, columns, depth)
+    out.define("LEFT_VECTOR", left_vector)
     out.define("LEFT_ALONG", int(left.is_along))
-    out.define("RIGHT_VECTOR", right_at_once)
+    out.define("RIGHT_VECTOR", right_vector)
     out.define("RIGHT_ALONG", int(right.is_along))
 
 

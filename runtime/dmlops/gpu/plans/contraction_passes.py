@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .definition import Definition, DefinitionShader, Eight, Known, Lists, eight
-from .loops import Words, element_count
+from .loops import Words, ceil_div, element_count
 from .matrices import Matrices, tap_step
 from .phases import period
 from .planning import Planning
@@ -23,6 +23,13 @@ class Split(NamedTuple):
     across: int
     parts: int
     products: int
+
+
+def split_into(parts: int, depth: int, step: int, down: int, across: int) -> Split:
+    """Tiles whose sums of `depth` products come in so many parts, or fewer, all but the last of whole
+    steps."""
+    products = ceil_div(ceil_div(depth, parts), step) * step
+    return Split(down, across, ceil_div(depth, products), products)
 
 
 class CommonConstants(NamedTuple):

@@ -186,14 +186,14 @@ def plan_aligned(out: Planning, told: Map) -> None:
         unroll = max(1, min(ELEMENTWISE_UNROLL, ELEMENTWISE_BITS // (max(output.bits, 8) * vector)))
         while unroll > 1 and repeats(vectors) < unroll * ELEMENTWISE_BUSY:
             unroll //= 2
-        apart = unroll
+        each = unroll
     else:
         unroll = vector
-        apart = 1
+        each = 1
         for loop in patches(loops[other], inner, vector):
             vectors.append(loop)
     count = repeats(vectors)
-    groups = grid(out, ceil_div(count, apart), ELEMENTWISE_THREADS, apart)
+    groups = grid(out, ceil_div(count, each), ELEMENTWISE_THREADS, each)
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
     out.define("UNROLL", unroll)

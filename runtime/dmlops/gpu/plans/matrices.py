@@ -17,7 +17,7 @@ from .phases import has_phases, is_divided, is_pointwise, most_places, phase_cou
 from .told import NONE, Sizes, Tensor
 from .tuning import TILE_PRODUCTS
 
-MOST_BYTES = 33025  # products of differences of bytes, whose sum is an integer of 32 bits
+MOST_BYTES = 33025  # products of two differences of bytes, up to 255 * 255, whose sum has 32 bits
 
 
 class Side(NamedTuple):
@@ -140,15 +140,16 @@ def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
     is_whole = told.tensors[contracted.left].bits >= 16 and told.tensors[contracted.right].bits >= 16
     is_whole = is_whole and told.tensors[contracted.output].bits >= 16
     if is_of_bytes(told, shader):
-        is_whole = sum_of(told) <= MOST_BYTES
+        is_whole = sum_depth(told) <= MOST_BYTES
     return told.factors.applies and is_whole and not told.is_double and products >= TILE_PRODUCTS
 
 
 def is_of_bytes(told: Definition, shader: DefinitionShader) -> bool:
+    """Whether the factors are bytes less zero points."""
     return told.factors.applies and not told.tensors[shader.contracted.left].is_float
 
 
-def sum_of(told: Definition) -> int:
+def sum_depth(told: Definition) -> int:
     """How many products are in a sum."""
     return times(told.factors.depth, most_places(told.factors.window))
 
@@ -217,7 +218,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
     columns = 1
     for size in sizes:
         columns = times(columns, max(size, 1))  # 0 stands behind the last dimension
-    depth = sum_of(told)
+    depth = sum_depth(told)
     is_straight = has_phases(window, output)
     if is_of_bytes(told, shader):
         is_straight = is_straight and not is_divided(window) and len(factors.right_less) == 0
@@ -248,7 +249,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
             right.strides[1],
             0,
             False,
-            neighbours(window, right, output),
+            columns_vector(window, right, output),
         ),
     )
 
@@ -266,9 +267,9 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
     return found
 
 
-def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
-    """How many neighbouring columns lie side by side in a tensor of which each element meets one place of the
-    window, which goes over all of its last dimensions, as vectors are read."""
+def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
+    """How many neighbouring columns are vectors in the right factor, wherever they begin: more than 1 where
+    each element meets one place of the window, and these lie side by side along all of its dimensions."""
     run = 1
     is_whole = True
     behind = len(tensor.sizes) - len(window.sizes)
@@ -305,7 +306,7 @@ def tiles_of(found: Matrices, rows: int, columns: int) -> int:
     return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
 
 
-def stored_at_once(found: Matrices, output: Tensor) -> int:
+def output_vector(found: Matrices, output: Tensor) -> int:
     """Neighbours along a row that a thread stores at once."""
     vector = gcd(4, found.run)
     for axis, stride in enumerate(output.strides):

@@ -8,7 +8,7 @@ from .matrices import Matrices, Side, is_direct
 from .told import NONE
 from .tuning import TILE_COPIED, TILE_COPIED_LINES, TILE_ORDERED
 
-ORDERING = 3  # the number of the pass that puts the left factor in order, or both, from the contraction's
+ORDER_PASS = 3  # puts the left factor in order, or both; its number, from the contraction's
 
 
 def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
@@ -27,8 +27,8 @@ def row_pitch(found: Matrices) -> int:
 
 
 def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
-    """Whether both factors are put in order first where no window is: where one of them has no whole vectors,
-    and each element is read often."""
+    """Whether both factors are put in order first where no window is: if one of them has no whole vectors (it
+    `has_gaps`), no two matrices share any of them, and each element is read often."""
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     elements = times(times(found.rows + found.columns, found.depth), found.count)
     is_own = min(found.rows, found.columns) >= TILE_COPIED_LINES and elements < MAX_COUNT // 4
@@ -38,18 +38,18 @@ def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
     return is_own and has_gaps and products >= TILE_COPIED
 
 
-def copied(found: Matrices, at_once: int) -> Matrices:
-    """The same with both factors in order, of which `at_once` elements take 16 bytes."""
+def copied(found: Matrices, vector: int) -> Matrices:
+    """The same with both factors in order, of which `vector` elements take 16 bytes."""
     return found._replace(
-        left=line_side(found, found.left, found.row_axis, found.rows, at_once),
-        right=line_side(found, found.right, found.column_axis, found.columns, at_once),
+        left=line_side(found, found.left, found.row_axis, found.rows, vector),
+        right=line_side(found, found.right, found.column_axis, found.columns, vector),
     )
 
 
-def line_side(found: Matrices, side: Side, axis: int, own: int, at_once: int) -> Side:
+def line_side(found: Matrices, side: Side, axis: int, own: int, vector: int) -> Side:
     """How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors,
     and matrices, one after the other."""
-    pitch = ceil_div(found.depth if side.is_along else own, at_once) * at_once
+    pitch = ceil_div(found.depth if side.is_along else own, vector) * vector
     matrix = times(pitch, own if side.is_along else found.depth)
     steps: Eight = []
     for d in range(len(found.sizes)):
@@ -59,9 +59,9 @@ def line_side(found: Matrices, side: Side, axis: int, own: int, at_once: int) ->
         if d == axis:
             stride = pitch if side.is_along else 1
         steps.append(stride)
-    return Side(steps, 1 if side.is_along else pitch, matrix, side.is_along, at_once)
+    return Side(steps, 1 if side.is_along else pitch, matrix, side.is_along, vector)
 
 
-def copied_words(made: Matrices, at_once: int) -> int:
+def copied_words(made: Matrices, vector: int) -> int:
     """The words of both factors in order."""
-    return times(times(made.left.matrix + made.right.matrix, made.count), 4) // at_once
+    return times(times(made.left.matrix + made.right.matrix, made.count), 4) // vector

@@ -20,7 +20,6 @@ from .told import Read, Tensor, Written
 from .tuning import SCAN_BLOCKS, SCAN_FEW_LINES, SCAN_ITEMS, SCAN_MANY_LINES, SCAN_SHORT_LINE, SCAN_THREADS
 from .types import define_scratch, define_tensor
 
-SEGMENT = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # the least elements worth a group of their own
 MAX_SEGMENTS = 1024
 
 
@@ -122,7 +121,8 @@ def plan_scan(out: Planning, told: Scan) -> None:
     length = told.input.sizes[told.axis]
     loops = across([told.input, told.output], told.axis)
     count = repeats(loops)
-    segments = 1 if count >= SCAN_FEW_LINES else min(max(length // SEGMENT, 1), MAX_SEGMENTS)
+    least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that are worth a group of their own
+    segments = 1 if count >= SCAN_FEW_LINES else min(max(length // least, 1), MAX_SEGMENTS)
     segment = ceil_div(length, segments)
     segments = ceil_div(length, segment)
     if segments == 1:

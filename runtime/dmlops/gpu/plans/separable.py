@@ -6,28 +6,25 @@ It begins with tables of the taps of all columns, rows and planes that it has.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from .definition import (
     MAX_COUNT,
     Definition,
     DefinitionShader,
-    Lists,
     SeparablePass,
     plan_definition,
 )
 from .forms import begin_form
 from .loops import (
-    Dimensions,
-    Loop,
     Words,
     ceil_div,
-    dimensions,
     element_count,
     grid,
     times,
     vector_width,
 )
+from .planes import Extent, extent_of, planes_params
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
@@ -51,26 +48,10 @@ MOST_TAPS = 64
 """Taps along an axis for which there may be room in tables."""
 
 
-class SeparableParams(NamedTuple):
-    sizes: Annotated[Dimensions, "RANK"]
-    "of the output"
-    lists: Lists
-    "which fill two vectors each"
-    activations: Annotated[list[int], 32]
-    elements: Words
-    "of two words each, which must not lie in two vectors"
-    tiles: Annotated[Dimensions, "2"]
-    "of a plane, down and across"
-    planeCount: int
-    groupColumns: int
-    "thread groups along x"
-    scalars: Words
-
-
 class SeparableTile(NamedTuple):
     """What a group of so many threads works out: threads side by side, of so many columns each, rows, and
-    planes, of which a thread has `at_once` under way; and the taps along an axis for which there is room in
-    tables. `rows_ahead` and `taps_ahead` are those that a thread has under way. Where there is a `span`, a
+    planes; and the taps along an axis for which there is room in tables. `planes_ahead`, `rows_ahead` and
+    `taps_ahead` are those that a thread has under way. Where there is a `span`, a
     group adds up rows of so many columns of the tensor first."""
 
     threads: int
@@ -78,19 +59,11 @@ class SeparableTile(NamedTuple):
     columns: int
     rows: int
     planes: int
-    at_once: int
+    planes_ahead: int
     taps: int
     rows_ahead: int
     taps_ahead: int
     span: int
-
-
-class Extent(NamedTuple):
-    """An output: elements of a row, rows of a plane, planes."""
-
-    columns: int
-    rows: int
-    planes: int
 
 
 def power_above(number: int, limit: int) -> int:
@@ -119,13 +92,6 @@ def threads_across(vectors: int) -> int:
         if 8 * across * ceil_div(vectors, across) < 7 * best * ceil_div(vectors, best):
             best = across
     return best
-
-
-def extent_of(output: Tensor) -> Extent:
-    """An output by its last two dimensions; one row where there is one dimension alone."""
-    columns = output.sizes[-1]
-    rows = output.sizes[-2] if len(output.sizes) > 1 else 1
-    return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
 
 
 def taps_kept(one: SeparablePass, entries: int, taps: int) -> int:
@@ -169,12 +135,12 @@ def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> Separa
     threads = across * rows
     tiles_across = ceil_div(extent.columns, COLUMNS * across)
     tiles = times(tiles_across, ceil_div(extent.rows, rows))
-    at_once = 3 if extent.planes == 3 else power_above(extent.planes, 4)
-    while at_once > 1 and times(tiles, ceil_div(extent.planes, at_once)) < SEPARABLE_GROUPS:
-        at_once = at_once // 2
-    planes = at_once
+    planes_ahead = 3 if extent.planes == 3 else power_above(extent.planes, 4)
+    while planes_ahead > 1 and times(tiles, ceil_div(extent.planes, planes_ahead)) < SEPARABLE_GROUPS:
+        planes_ahead = planes_ahead // 2
+    planes = planes_ahead
     while (
-        planes < min(extent.planes, 4 * at_once)
+        planes < min(extent.planes, 4 * planes_ahead)
         and times(tiles, ceil_div(extent.planes, 2 * planes)) >= SEPARABLE_MANY
     ):
         planes = 2 * planes
@@ -182,7 +148,7 @@ def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> Separa
     while rows < min(extent.rows, 64) and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
         rows = 2 * rows
     taps = taps_kept(one, COLUMNS * across + rows + max(len(output.sizes) - 2, 0) * planes, taps)
-    return SeparableTile(threads, across, COLUMNS, rows, planes, at_once, taps, 1, 1, 0)
+    return SeparableTile(threads, across, COLUMNS, rows, planes, planes_ahead, taps, 1, 1, 0)
 
 
 def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
@@ -213,8 +179,8 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     extent, tile = extent_of(output), separable_tile(one, tensor, output)
     across = ceil_div(extent.columns, tile.columns * tile.across)
     down = ceil_div(extent.rows, tile.rows)
-    groups = times(times(across, down), ceil_div(extent.planes, tile.planes))
-    grid_ = grid(out, times(groups, tile.threads), tile.threads, 1)
+    tiles = times(times(across, down), ceil_div(extent.planes, tile.planes))
+    groups = grid(out, times(tiles, tile.threads), tile.threads, 1)
     out.define("PASS", one.number)
     out.define("NUM_THREADS", tile.threads)
     out.define("RANK", len(output.sizes))
@@ -222,7 +188,7 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("COLUMNS", tile.columns)
     out.define("TILE_ROWS", tile.rows)
     out.define("GROUP_PLANES", tile.planes)
-    out.define("PLANES", tile.at_once)
+    out.define("PLANES", tile.planes_ahead)
     out.define("TAPS", tile.taps)
     out.define("ROWS_AHEAD", tile.rows_ahead)
     out.define("TAPS_AHEAD", tile.taps_ahead)
@@ -235,14 +201,4 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     vector = vector_width(output.bits, extent.columns, output.strides[-1], others)
     out.define("COLUMN_STEP", tile.across if is_apart else 1)
     out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else vector)
-    params = SeparableParams(
-        dimensions([Loop(size, []) for size in output.sizes]),
-        known.lists,
-        known.activations,
-        told.elements,
-        dimensions([Loop(down, []), Loop(across, [])]),
-        extent.planes,
-        grid_.columns,
-        known.scalars,
-    )
-    out.dispatch(params, grid_, False)
+    out.dispatch(planes_params(told, output, known, down, across, groups), groups, False)

@@ -67,8 +67,8 @@ class SumsTile(NamedTuple):
 
     rows: int
     columns: int
-    threadRows: int
-    threadColumns: int
+    thread_rows: int
+    thread_columns: int
     vector: int
     fetches: int
     threads: int
@@ -195,7 +195,7 @@ def define_sums(out: Planning, tile: SumsTile, waits: bool) -> None:
         out.define("WAVE_COLUMNS", units.wave_columns)
         out.define("AHEAD", units.ahead)
         return
-    out.define("THREAD_ROWS", tile.threadRows)
-    out.define("THREAD_COLUMNS", tile.threadColumns)
+    out.define("THREAD_ROWS", tile.thread_rows)
+    out.define("THREAD_COLUMNS", tile.thread_columns)
     out.define("WEIGHTS_VECTOR", tile.vector)
     out.define("FETCHES", tile.fetches)

@@ -11,7 +11,14 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .contraction_passes import PARTS_PASS, CommonConstants, Split, contraction_params, window_words
+from .contraction_passes import (
+    PARTS_PASS,
+    CommonConstants,
+    Split,
+    contraction_params,
+    split_into,
+    window_words,
+)
 from .definition import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
 from .loops import ceil_div, grid, power_below, times
@@ -102,8 +109,7 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     parts = 1
     if groups < UNITS_GROUPS:
         parts = max(min(2 * UNITS_GROUPS // groups, matrices.depth // TILE_PART), 1)
-    products = ceil_div(ceil_div(matrices.depth, parts), step) * step
-    return Lanes(columns, step, lanes, width, Split(1, across, ceil_div(matrices.depth, products), products))
+    return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 
 def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: Thin) -> None:

@@ -34,10 +34,10 @@ MOST_WEIGHTS = 2048  # of a group: 8 KiB, beside half as much for what threads e
 
 class Parts(NamedTuple):
     """How keys are shared out, if `applies`. A vector has so many elements; `shared` heads have the same
-    keys. A group has `rows` queries of these heads, which take `blocks` groups, and `keys`, of which there
-    are `number` parts. `lanes` threads share a key, `value_lanes` a value; `each` and `value_each` are the
-    vectors of one that a thread has, `fetches` and `value_fetches` the keys and values of which it reads
-    these at once."""
+    keys. A group has `rows` queries of these heads, which take `blocks` groups, and so many `keys`, of which
+    there are `number` parts. `lanes` threads share a key, `value_lanes` a value; of one, a thread has so many
+    `key_vectors` or `value_vectors`, and reads those of `key_fetches` keys or `value_fetches` values at
+    once."""
 
     applies: bool
     vector: int
@@ -45,10 +45,10 @@ class Parts(NamedTuple):
     rows: int
     blocks: int
     lanes: int
-    each: int
-    fetches: int
+    key_vectors: int
+    key_fetches: int
     value_lanes: int
-    value_each: int
+    value_vectors: int
     value_fetches: int
     keys: int
     number: int
@@ -86,37 +86,37 @@ def parts_of(
     shared = max(views.shared, 1)
     lanes = power_below(depth // vector, MOST_LANES)
     value_lanes = power_below(width // vector, MOST_LANES)
-    each, value_each = ceil_div(depth // vector, lanes), ceil_div(width // vector, value_lanes)
+    key_vectors, value_vectors = ceil_div(depth // vector, lanes), ceil_div(width // vector, value_lanes)
     wanted = times(shared, sizes[2])
-    most = power_below(OWN // max(each, value_each), OWN)
+    most = power_below(OWN // max(key_vectors, value_vectors), OWN)
     rows = 1
     while rows < min(wanted, most):
         rows *= 2
     blocks = ceil_div(wanted, rows)
-    fetches = max(power_below(OWN // (rows * each), OWN), 1)
-    value_fetches = min(max(power_below(OWN // value_each, OWN), 1), value_lanes)
+    key_fetches = max(power_below(OWN // (rows * key_vectors), OWN), 1)
+    value_fetches = min(max(power_below(OWN // value_vectors, OWN), 1), value_lanes)
 
     keys = kept_sizes[attention.key][2]
-    round_ = max(PARTS_THREADS // lanes * fetches, PARTS_THREADS)
+    round_ = max(PARTS_THREADS // lanes * key_fetches, PARTS_THREADS)
     groups = times(times(sizes[0], sizes[1] // shared), blocks)
     most_keys = max(min(PARTS_KEYS, MOST_WEIGHTS // rows), round_)
     own = round_
     while 2 * own <= most_keys and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
         own *= 2
     return Parts(
-        True,
-        vector,
-        shared,
-        rows,
-        blocks,
-        lanes,
-        each,
-        fetches,
-        value_lanes,
-        value_each,
-        value_fetches,
-        own,
-        ceil_div(keys, own),
+        applies=True,
+        vector=vector,
+        shared=shared,
+        rows=rows,
+        blocks=blocks,
+        lanes=lanes,
+        key_vectors=key_vectors,
+        key_fetches=key_fetches,
+        value_lanes=value_lanes,
+        value_vectors=value_vectors,
+        value_fetches=value_fetches,
+        keys=own,
+        number=ceil_div(keys, own),
     )
 
 
@@ -148,10 +148,10 @@ def define_parts(
     out.define("SHARED", parts.shared)
     out.define("ROWS", parts.rows)
     out.define("LANES", parts.lanes)
-    out.define("KEY_VECTORS", parts.each)
-    out.define("KEY_FETCHES", parts.fetches)
+    out.define("KEY_VECTORS", parts.key_vectors)
+    out.define("KEY_FETCHES", parts.key_fetches)
     out.define("VALUE_LANES", parts.value_lanes)
-    out.define("VALUE_VECTORS", parts.value_each)
+    out.define("VALUE_VECTORS", parts.value_vectors)
     out.define("VALUE_FETCHES", parts.value_fetches)
     out.define("PART_KEYS", parts.keys)
     out.define("SCRATCH_VECTOR", 4)

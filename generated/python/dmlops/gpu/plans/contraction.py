@@ -11,12 +11,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .contraction_passes import PARTS_PASS, CommonConstants, Split, contraction_params, window_words
+from .contraction_passes import (
+    PARTS_PASS,
+    CommonConstants,
+    Split,
+    contraction_params,
+    split_into,
+    window_words,
+)
 from .definition import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
 from .loops import ceil_div, grid, times
-from .matrices import Matrices, Side, axis_steps, first_of, is_bordered, stored_at_once, tiles_of
-from .ordering import ORDERING, copied, copied_words, is_put_in_order, pays_to_copy, row_pitch
+from .matrices import Matrices, Side, axis_steps, first_of, is_bordered, output_vector, tiles_of
+from .ordering import ORDER_PASS, copied, copied_words, is_put_in_order, pays_to_copy, row_pitch
 from .phases import is_divided
 from .planning import Planning
 from .reasons import Reason
@@ -94,9 +101,7 @@ def tile_split(found: Matrices, tile: Tile) -> Split:
         wanted = ceil_div(TILE_GROUPS, groups)
     least = TILE_GATHERED_PART if found.column_axis == NONE else TILE_PART
     parts = max(min(wanted, found.depth // least), 1)
-    products = max(ceil_div(ceil_div(found.depth, parts), tile.depth), 1) * tile.depth
-    parts = max(ceil_div(found.depth, products), 1)
-    return Split(down, across, parts, products)
+    return split_into(parts, found.depth, tile.depth, down, across)
 
 
 def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
@@ -139,7 +144,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     first = first_of(window, left) if is_windowed else 0
     common = CommonConstants(split, window_words(out, told, shader), known)
     if is_ordered or is_copied:
-        dispatch_items(out, told, shader, found, first, common, number + ORDERING, ordered_words // 4)
+        dispatch_items(out, told, shader, found, first, common, number + ORDER_PASS, ordered_words // 4)
     if is_ordered:
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)
@@ -193,7 +198,7 @@ def dispatch_tiles(
     out.define("LEFT_ALONG", int(found.left.is_along))
     out.define("RIGHT_VECTOR", found.right.vector)
     out.define("ORDERED", int(is_ordered))
-    out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
+    out.define("OUTPUT_VECTOR", output_vector(found, output) if split.parts == 1 else 1)
     out.dispatch(contraction_params(told, shader, found, first, common, groups), groups, is_ordered)
 
 

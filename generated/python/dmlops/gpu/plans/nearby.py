@@ -7,38 +7,21 @@ A group of threads has a tile of the last two dimensions, and works out the entr
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from .definition import (
     MAX_COUNT,
     Definition,
     DefinitionShader,
-    Lists,
     plan_definition,
 )
 from .forms import begin_form
-from .loops import Dimensions, Loop, Words, ceil_div, dimensions, element_count, grid, times
+from .loops import ceil_div, element_count, grid, times
+from .planes import extent_of, planes_params
 from .planning import Planning
 from .reasons import Reason
-from .separable import extent_of
 from .told import NO_MEMBER, Sizes, Tensor
 from .tuning import NEARBY_COLUMNS, NEARBY_ROOM, NEARBY_ROWS, NEARBY_THREADS
-
-
-class NearbyParams(NamedTuple):
-    sizes: Annotated[Dimensions, "RANK"]
-    "of the output"
-    lists: Lists
-    "which fill two vectors each"
-    activations: Annotated[list[int], 32]
-    elements: Words
-    "of two words each, which must not lie in two vectors"
-    tiles: Annotated[Dimensions, "2"]
-    "of a plane, down and across"
-    planeCount: int
-    groupColumns: int
-    "thread groups along x"
-    scalars: Words
 
 
 class NearbyTile(NamedTuple):
@@ -98,14 +81,4 @@ def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> No
     out.define("ACROSS", tile.across)
     out.define("TILE_ROWS", tile.rows)
     out.define("ROOM", NEARBY_ROOM)
-    params = NearbyParams(
-        dimensions([Loop(size, []) for size in output.sizes]),
-        known.lists,
-        known.activations,
-        told.elements,
-        dimensions([Loop(down, []), Loop(across, [])]),
-        extent.planes,
-        groups.columns,
-        known.scalars,
-    )
-    out.dispatch(params, groups, False)
+    out.dispatch(planes_params(told, output, known, down, across, groups), groups, False)

@@ -186,8 +186,8 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     parts = ceil_div(sets.extent, extent)
     if len(shader.kept) > 0:
         out.write(out.scratch(8))
-    groups = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
-    grid_ = grid(out, groups * sharing.threads, sharing.threads, 1)
+    all_parts = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
+    groups = grid(out, all_parts * sharing.threads, sharing.threads, 1)
     out.define("PASS", shader.rows.number)
     out.define("NUM_THREADS", sharing.threads)
     out.define("LANES", sharing.lanes)
@@ -206,9 +206,9 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
         sets.extent,
         extent,
         parts,
-        grid_.columns,
+        groups.columns,
         [stride % COUNT_LIMIT for stride in found.reduced[-1].strides[1:-1]],
         of_tensors(found.kept),
         of_tensors(vectors),
     )
-    out.dispatch(params, grid_, False)
+    out.dispatch(params, groups, False)

@@ -1,0 +1,56 @@
+"""Outputs by planes, their last two dimensions: tiles of some columns and rows, and their constants."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .definition import Definition, Known, Lists
+from .loops import Dimensions, Loop, Words, dimensions, element_count
+from .told import Groups, Tensor
+
+
+class Extent(NamedTuple):
+    """An output: elements of a row, rows of a plane, planes."""
+
+    columns: int
+    rows: int
+    planes: int
+
+
+class PlanesParams(NamedTuple):
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the output"
+    lists: Lists
+    "which fill two vectors each"
+    activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not lie in two vectors"
+    tiles: Annotated[Dimensions, "2"]
+    "of a plane, down and across"
+    planeCount: int
+    groupColumns: int
+    "thread groups along x"
+    scalars: Words
+
+
+def extent_of(output: Tensor) -> Extent:
+    """An output by its last two dimensions; one row where there is one dimension alone."""
+    columns = output.sizes[-1]
+    rows = output.sizes[-2] if len(output.sizes) > 1 else 1
+    return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
+
+
+def planes_params(
+    told: Definition, output: Tensor, known: Known, down: int, across: int, groups: Groups
+) -> PlanesParams:
+    """The constants of a pass with so many tiles down and across each plane."""
+    return PlanesParams(
+        dimensions([Loop(size, []) for size in output.sizes]),
+        known.lists,
+        known.activations,
+        told.elements,
+        dimensions([Loop(down, []), Loop(across, [])]),
+        extent_of(output).planes,
+        groups.columns,
+        known.scalars,
+    )
