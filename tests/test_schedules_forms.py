@@ -19,7 +19,7 @@ from dmlgen.registry import Registry
 from dmlops.gpu import telling
 from dmlops.gpu.programs import Programs
 from gpu_device import device
-from schedule_cases import described, module, run, shader
+from schedule_cases import described, module, planned_by, run, shader
 
 __all__ = ["device"]
 
@@ -101,10 +101,8 @@ def test_a_schedule_gives_what_its_definition_gives(
     wanted = dmlops.reference.run(desc, arrays)["OutputTensor"]
     registry = alone(case.operator)
     found = [run(module(registry), desc, arrays)["OutputTensor"]]
-    computing = module(registry)
-    monkeypatch.setattr(dmlops.gpu, "computation", computing.computation)
-    monkeypatch.setattr(telling, "_module", lambda _: computing)
-    monkeypatch.setattr(telling, "_macros", telling._macros.__wrapped__)
+    monkeypatch.setattr(dmlops.gpu, "computation", module(registry).computation)
+    monkeypatch.setattr(telling, "_defining", lambda _: planned_by(registry).DEFINING)
     monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
     monkeypatch.setattr(device, "programs", Programs())
     found.append(dmlops.gpu.run(desc, arrays, device)["OutputTensor"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -16,7 +16,7 @@ from dmlgen.outputs.hlsl_definition.names import free, word
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.python_printer import FLIPPED, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
-from dmlgen.plans.model import BOOL, Plans, Record, Type
+from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
@@ -41,6 +41,7 @@ class TensorView:
 class DefinitionView:
     """The module of an operator: what is the same for all descriptions, and what is told of one."""
 
+    imports: Mapping[str, Sequence[str]]  # records, by the planners' module that has them
     static: Static
     tensors: tuple[TensorView, ...]
     doubles: tuple[str, ...]
@@ -73,12 +74,20 @@ def definition_view(
     texts = printer.texts
     forms: dict[str, str] = {}
     absent: dict[str, str] = {}
+    records = {"Definition", "DefinitionShader"}
     for field in plans.record("Definition").fields[_OF_ALL:]:
-        forms[field.name] = _form(field.type, f"told.{field.name}", texts, absent)
+        forms[field.name] = _form(field.type, f"told.{field.name}", texts, absent, records)
+    static = static_of(shader, plans)
+    records |= {one.record for one in static.forms if one.entries}
+    records |= {"Pass", "Kept"} if static.kept else {"Pass"}
     eaches = {one.each for one in shader.passes if one.each}
     assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
+    imports: dict[str, list[str]] = {}
+    for record in sorted(records):
+        imports.setdefault(plans.home(record), []).append(record)
     return DefinitionView(
-        static=static_of(shader, plans),
+        imports=dict(sorted(imports.items())),
+        static=static,
         tensors=tuple(_tensors(operator, shader)),
         doubles=tuple(_double(operator, name) for name in (one.name for one in operator.outputs)),
         constants=constants_of(printer),
@@ -104,15 +113,16 @@ def _list(text: str, kind: str) -> str:
     return f"limited([bits(entry) for entry in {text}])" if kind == "floats" else f"limited({text})"
 
 
-def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str]) -> str:
+def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], records: set[str]) -> str:
     """What is told under a path: a record with what is known of its fields, or nothing."""
     if not isinstance(type_, Record):
-        return texts.get(path, "False" if type_ == BOOL else "0" if not hasattr(type_, "element") else "()")
+        return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
+    records.add(type_.name)
     if not any(known.startswith(f"{path}.") for known in texts):
         constant = f"NO_{snake(type_.name).upper()}"
         absent[constant] = f"nothing({type_.name})"
         return constant
-    fields = (_form(field.type, f"{path}.{field.name}", texts, absent) for field in type_.fields)
+    fields = (_form(one.type, f"{path}.{one.name}", texts, absent, records) for one in type_.fields)
     return f"{type_.name}({', '.join(fields)})"
 
 

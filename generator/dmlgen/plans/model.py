@@ -142,6 +142,16 @@ class Plans:
     def record(self, name: str) -> Record:
         return next(one for one in self.records if one.name == name)
 
+    def home(self, record: str) -> str:
+        """The module that has a record's class."""
+        classes = (
+            (module.name, node.name)
+            for module in self.modules.values()
+            for node in module.tree.body
+            if isinstance(node, ast.ClassDef)
+        )
+        return next(module for module, name in classes if name == record)
+
     def _check_names(self) -> None:
         """In C all modules are one: no two may define the same name, constants and lists apart."""
         owners: dict[str, Module] = {}

@@ -14,24 +14,23 @@ from ...coordinates import align, replace
 from ...definition import sizes_of
 from ...enums import BITS, SIGNED
 from ..defining import Defining, KeptSizes, absent, activations, bits, given, limited, nothing, pair, told_of
-from ..plans.attention import AttentionPass, AttentionViews, View
+from ..plans.attention import (
+    AttentionPass,
+    AttentionViews,
+)
 from ..plans.definition import (
     ContractedPass,
     Definition,
     DefinitionShader,
     Factors,
-    Frame,
     Kept,
     NearbyPass,
     Pass,
     RowsPass,
     Separable,
-    SeparablePass,
     Sliding,
     SlidingPass,
-    Window,
 )
-from ..plans.sums import SumsPass
 
 DOUBLE = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)

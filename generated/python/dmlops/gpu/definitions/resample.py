@@ -14,13 +14,15 @@ from ...coordinates import align, replace
 from ...definition import sizes_of
 from ...enums import BITS, SIGNED
 from ..defining import Defining, KeptSizes, absent, activations, bits, given, limited, nothing, pair, told_of
-from ..plans.attention import AttentionPass, AttentionViews, View
+from ..plans.attention import (
+    AttentionPass,
+    AttentionViews,
+)
 from ..plans.definition import (
     ContractedPass,
     Definition,
     DefinitionShader,
     Factors,
-    Frame,
     Kept,
     NearbyPass,
     Pass,
@@ -29,9 +31,7 @@ from ..plans.definition import (
     SeparablePass,
     Sliding,
     SlidingPass,
-    Window,
 )
-from ..plans.sums import SumsPass
 
 DOUBLE = enums.TensorDataType.FLOAT64
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
