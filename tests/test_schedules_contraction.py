@@ -402,6 +402,29 @@ def test_tiles_give_what_the_reference_gives(name: str, device: Any) -> None:
     check(device, CASES[name])
 
 
+ACTIVATIONS = {
+    "sigmoid": dmlops.make.activation_sigmoid(), "elu": dmlops.make.activation_elu(Alpha=0.5),
+    "softplus": dmlops.make.activation_softplus(Steepness=1.0),
+}  # fmt: skip
+ACTIVATED = {
+    "tiles": lambda one: product(of("FLOAT32", 20, 24), of("FLOAT32", 24, 70), None, "NN", one),
+    "in parts": lambda one: product(of("FLOAT32", 20, 1040), of("FLOAT32", 1040, 20), None, "NN", one),
+    "few rows": lambda one: product(of("FLOAT32", 3, 64), of("FLOAT32", 64, 68), None, "NN", one),
+    "a window": lambda one: convolution(
+        of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3), FusedActivation=one
+    ),
+}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("name", ACTIVATED)
+def test_what_is_precise_stays_so_where_threads_have_many_elements(
+    name: str, activation: str, device: Any
+) -> None:
+    """Exponentials take sums apart that are nothing where compilers may work them out in another order."""
+    check(device, ACTIVATED[name](ACTIVATIONS[activation]))
+
+
 @pytest.mark.parametrize("name", WINDOWS)
 def test_tiles_with_a_window_do_so_too(name: str, device: Any) -> None:
     check(device, WINDOWS[name])

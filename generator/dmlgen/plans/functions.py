@@ -6,7 +6,7 @@
   f"{text}_END".
 - A record, a NamedTuple, is a struct: given by address, copied where it is kept. What a function gives is
   made where it is wanted, and a variable that is but another name of what stands elsewhere has its address.
-  Fields may be given by name, in their order; `_replace` gives a copy with others in some of them.
+  Fields may be given by name, in their order.
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
@@ -38,6 +38,7 @@ from dmlgen.plans.model import (
     NOTHING,
     PLANNING,
     TEXT,
+    Field,
     Function,
     ListOf,
     Module,
@@ -924,25 +925,6 @@ class _Translation:
             text = self.expr(item).text
             self.lines.append(f"{name} = {name} {'&&' if is_all else '||'} {text};")
         return Value(name, BOOL)
-
-    def replaced(self, node: ast.Call, owner: ast.expr, changes: list[ast.keyword]) -> Value:
-        """A copy of a record with other values in some fields."""
-        own, self._next_name = self._next_name, None
-        source = self.expr(owner)
-        if not isinstance(source.type, Record):
-            raise self.module.refused(node, "_replace() of this")
-        self._next_name = own
-        copied = self.temporary(source)
-        for one in changes:
-            field = source.type.field(one.arg or "")
-            if field is None:
-                raise self.module.refused(node, f"the field {one.arg}")
-            value = self.expr(one.value, field.type)
-            if not _fits(value.type, field.type):
-                raise self.module.refused(one.value, f"{field.name} of another type")
-            target = copied.member(c_name(field.name), field.type)
-            self.lines.append(f"{target.content} = {_bare(value.content)};")
-        return copied
 
 
 def wrapped(line: str) -> str:

@@ -88,6 +88,7 @@ class DefinitionShader:
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
+    precise_kinds: int  # a bit for each of them that must be rounded as it is written
     functions: tuple[str, ...]  # of the library
     max_rank: int
     longest: int  # list
@@ -223,12 +224,19 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,
+        precise_kinds=0 if functions is None else _precise_kinds(activations, functions, types),
         functions=() if functions is None else functions.closure(called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
         most_listed=printer.most_listed,
         reads_in_place=printer.reads_in_place,
     )
+
+
+def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, types: set[str]) -> int:
+    """The numbers of the activations that call a precise function, as bits."""
+    texts = [functions.closure(one.functions, types) for one in activations]
+    return sum(1 << number for number, some in enumerate(texts) if any("precise " in text for text in some))
 
 
 def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.Expr | None, ir.Expr]:
