@@ -1034,6 +1034,9 @@ void WriteKeptProduct(uint number, REAL_VALUE entry)
 #endif
 
 // What fused activation `number` makes of a result
+#if ACTIVATION_KINDS & 50849  // DXC forgets what is precise in these where it unrolls loops around them
+[noinline]
+#endif
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];

@@ -1084,7 +1084,7 @@ void Tabulate(Tile tile, uint thread)
         if (IsEntry(tile, n, d, i))
         {
             Box(d, i, first, last);
-            tapsFirst[n] = (uint)first;
+            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is read for nothing
             tapsCount[n] = first < 0 || last > inputGradientSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
         else
@@ -1208,7 +1208,7 @@ void Tabulate(Tile tile, uint thread)
         if (IsEntry(tile, n, d, i))
         {
             Box(d, i, first, last);
-            tapsFirst[n] = (uint)first;
+            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is read for nothing
             tapsCount[n] = first < 0 || last > inputGradientSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
         else

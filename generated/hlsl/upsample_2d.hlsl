@@ -1010,7 +1010,7 @@ void Tabulate(Tile tile, uint thread)
             const float placeOfResult = PlaceOfResult(d, i);
             placeOfResults[n] = placeOfResult;
             Box(d, i, placeOfResult, first, last);
-            tapsFirst[n] = (uint)first;
+            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is read for nothing
             tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
         else

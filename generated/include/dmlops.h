@@ -22822,10 +22822,10 @@ typedef struct dmlops_plan_Parts {
     int64_t rows;
     int64_t blocks;
     int64_t lanes;
-    int64_t each;
-    int64_t fetches;
+    int64_t key_vectors;
+    int64_t key_fetches;
     int64_t value_lanes;
-    int64_t value_each;
+    int64_t value_vectors;
     int64_t value_fetches;
     int64_t keys;
     int64_t number;
@@ -22859,8 +22859,8 @@ typedef struct dmlops_plan_SumsPass {
 typedef struct dmlops_plan_SumsTile {
     int64_t rows;
     int64_t columns;
-    int64_t threadRows;
-    int64_t threadColumns;
+    int64_t thread_rows;
+    int64_t thread_columns;
     int64_t vector;
     int64_t fetches;
     int64_t threads;
@@ -23694,37 +23694,13 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
 
-typedef struct dmlops_plan_SeparableParams {
-    dmlops_plan_Dimension_10 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_Dimension_10 tiles;
-    int64_t planeCount;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SeparableParams;
-
-typedef struct dmlops_plan_SeparableTile {
-    int64_t threads;
-    int64_t across;
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-    int64_t at_once;
-    int64_t taps;
-    int64_t rows_ahead;
-    int64_t taps_ahead;
-    int64_t span;
-} dmlops_plan_SeparableTile;
-
 typedef struct dmlops_plan_Extent {
     int64_t columns;
     int64_t rows;
     int64_t planes;
 } dmlops_plan_Extent;
 
-typedef struct dmlops_plan_NearbyParams {
+typedef struct dmlops_plan_PlanesParams {
     dmlops_plan_Dimension_10 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
@@ -23733,7 +23709,7 @@ typedef struct dmlops_plan_NearbyParams {
     int64_t planeCount;
     int64_t groupColumns;
     dmlops_plan_int_64 scalars;
-} dmlops_plan_NearbyParams;
+} dmlops_plan_PlanesParams;
 
 typedef struct dmlops_plan_NearbyTile {
     int64_t across;
@@ -23996,6 +23972,19 @@ typedef struct dmlops_plan_ScatterParams {
     dmlops_plan_ScatterLookup_8 lookups;
 } dmlops_plan_ScatterParams;
 
+typedef struct dmlops_plan_SeparableTile {
+    int64_t threads;
+    int64_t across;
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+    int64_t planes_ahead;
+    int64_t taps;
+    int64_t rows_ahead;
+    int64_t taps_ahead;
+    int64_t span;
+} dmlops_plan_SeparableTile;
+
 typedef struct dmlops_plan_TopK {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -24255,28 +24244,8 @@ DMLOPS_CALLED void dmlops_put_GatherParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_SeparableParams(
-    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    for (int64_t i = 0; i < record->tiles.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->tiles.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->planeCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
-DMLOPS_CALLED void dmlops_put_NearbyParams(
-    dmlops_planning* planning, const dmlops_plan_NearbyParams* record) {
+DMLOPS_CALLED void dmlops_put_PlanesParams(
+    dmlops_planning* planning, const dmlops_plan_PlanesParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->sizes.items[i]);
@@ -24673,7 +24642,7 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
     dmlops_plan_DefinitionShader* shader, int64_t products);
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_sum_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
+DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* told);
 DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24684,7 +24653,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
+DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
     int64_t stride, dmlops_plan_int_8* result);
@@ -24692,8 +24661,10 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns);
-DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result);
 DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result);
 DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24710,12 +24681,12 @@ DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
-DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t at_once,
+DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once, dmlops_plan_Side* result);
+    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    at_once);
+    vector);
 DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result);
@@ -24823,24 +24794,11 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
-    entries, int64_t taps);
-DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
-    dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
-    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
+    groups, dmlops_plan_PlanesParams* result);
 DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, int64_t across, int64_t rows);
 DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24886,6 +24844,8 @@ DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const
     dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
     dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -24940,6 +24900,22 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps);
+DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
+    dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
+    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry);
@@ -25680,10 +25656,10 @@ DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_P
     result->rows = 1;
     result->blocks = 1;
     result->lanes = 1;
-    result->each = 1;
-    result->fetches = 1;
+    result->key_vectors = 1;
+    result->key_fetches = 1;
     result->value_lanes = 1;
-    result->value_each = 1;
+    result->value_vectors = 1;
     result->value_fetches = 1;
     result->keys = 1;
     result->number = 1;
@@ -25727,23 +25703,23 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     int64_t shared = dmlops_max(views->shared, 1);
     int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(depth, vector), 16);
     int64_t value_lanes = dmlops_plan_power_below(planning, dmlops_divide(width, vector), 16);
-    int64_t each = dmlops_plan_ceil_div(planning, dmlops_divide(depth, vector), lanes);
-    int64_t value_each = dmlops_plan_ceil_div(planning, dmlops_divide(width, vector), value_lanes);
+    int64_t key_vectors = dmlops_plan_ceil_div(planning, dmlops_divide(depth, vector), lanes);
+    int64_t value_vectors = dmlops_plan_ceil_div(planning, dmlops_divide(width, vector), value_lanes);
     int64_t wanted = dmlops_plan_times(planning, shared, sizes->items[dmlops_item(planning, 2, sizes->count)]);
-    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(each, value_each)), 8);
+    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(key_vectors, value_vectors)), 8);
     int64_t rows = 1;
     while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(wanted, most))) {
         rows = dmlops_multiply(rows, 2);
     }
     int64_t blocks = dmlops_plan_ceil_div(planning, wanted, rows);
-    int64_t fetches = dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows, each)), 8),
-        1);
-    int64_t value_fetches = dmlops_min(dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, value_each), 8),
-        1), value_lanes);
+    int64_t key_fetches = dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows,
+        key_vectors)), 8), 1);
+    int64_t value_fetches = dmlops_min(dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, value_vectors),
+        8), 1), value_lanes);
     int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].count)];
-    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), fetches), 128);
+    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), key_fetches), 128);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
         sizes->count)], dmlops_divide(sizes->items[dmlops_item(planning, 1, sizes->count)], shared)), blocks);
     int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
@@ -25758,10 +25734,10 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     result->rows = rows;
     result->blocks = blocks;
     result->lanes = lanes;
-    result->each = each;
-    result->fetches = fetches;
+    result->key_vectors = key_vectors;
+    result->key_fetches = key_fetches;
     result->value_lanes = value_lanes;
-    result->value_each = value_each;
+    result->value_vectors = value_vectors;
     result->value_fetches = value_fetches;
     result->keys = own;
     result->number = dmlops_plan_ceil_div(planning, keys, own);
@@ -25795,10 +25771,10 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), parts->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), parts->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), parts->each);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), parts->fetches);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), parts->key_vectors);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), parts->key_fetches);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_LANES"), parts->value_lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), parts->value_each);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), parts->value_vectors);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), parts->value_fetches);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
@@ -25925,8 +25901,8 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
     dmlops_plan_no_units(planning, &made_1);
     result->rows = 0;
     result->columns = 0;
-    result->threadRows = 0;
-    result->threadColumns = 0;
+    result->thread_rows = 0;
+    result->thread_columns = 0;
     result->vector = 0;
     result->fetches = 0;
     result->threads = 0;
@@ -26019,8 +25995,8 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     int64_t copied = one->writes & one->kept;
     result->rows = in_group;
     result->columns = units.columns;
-    result->threadRows = 0;
-    result->threadColumns = 0;
+    result->thread_rows = 0;
+    result->thread_columns = 0;
     result->vector = 0;
     result->fetches = 0;
     result->threads = 256;
@@ -26070,8 +26046,8 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     dmlops_plan_no_units(planning, &made_1);
     result->rows = dmlops_multiply(4, thread_rows);
     result->columns = in_group;
-    result->threadRows = thread_rows;
-    result->threadColumns = thread_columns;
+    result->thread_rows = thread_rows;
+    result->thread_columns = thread_columns;
     result->vector = vector;
     result->fetches = fetches;
     result->threads = threads;
@@ -26097,8 +26073,8 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
         dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
         return;
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->threadRows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->threadColumns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
 }
@@ -27219,11 +27195,12 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
     is_whole = is_whole && (told->tensors.items[dmlops_item(planning, contracted->output, told->tensors.count)].bits >=
         16);
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
-        is_whole = dmlops_plan_sum_of(planning, told) <= 33025;
+        is_whole = dmlops_plan_sum_depth(planning, told) <= 33025;
     }
     return told->factors.applies && is_whole && !told->is_double && (products >= 4096);
 }
 
+/* Whether the factors are bytes less zero points. */
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     return told->factors.applies && !told->tensors.items[dmlops_item(planning, shader->contracted.left,
@@ -27231,7 +27208,7 @@ DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlop
 }
 
 /* How many products are in a sum. */
-DMLOPS_CALLED int64_t dmlops_plan_sum_of(dmlops_planning* planning, const dmlops_plan_Definition* told) {
+DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* told) {
     return dmlops_plan_times(planning, told->factors.depth, dmlops_plan_most_places(planning, &told->factors.window));
 }
 
@@ -27343,7 +27320,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         const int64_t size = sizes.items[each_2];
         columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
     }
-    int64_t depth = dmlops_plan_sum_of(planning, told);
+    int64_t depth = dmlops_plan_sum_depth(planning, told);
     int is_straight = dmlops_plan_has_phases(planning, window, output);
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
         is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
@@ -27392,7 +27369,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_9.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
     made_9.matrix = 0;
     made_9.is_along = 0;
-    made_9.vector = dmlops_plan_neighbours(planning, window, right, output);
+    made_9.vector = dmlops_plan_columns_vector(planning, window, right, output);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->sizes = sizes;
@@ -27431,9 +27408,9 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* How many neighbouring columns lie side by side in a tensor of which each element meets one place of the window, which
-   goes over all of its last dimensions, as vectors are read. */
-DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
+/* How many neighbouring columns are vectors in the right factor, wherever they begin: more than 1 where each element
+   meets one place of the window, and these lie side by side along all of its dimensions. */
+DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
     int is_whole = 1;
@@ -27493,7 +27470,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
 }
 
 /* Neighbours along a row that a thread stores at once. */
-DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output) {
     int64_t vector = dmlops_gcd(4, found->run);
     for (int64_t axis = 0; axis < output->strides.count; ++axis) {
@@ -27503,6 +27480,18 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
         }
     }
     return (vector == 4) ? 4 : 1;
+}
+
+/* Tiles whose sums of `depth` products come in so many parts, or fewer, all but the last of whole steps. */
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result) {
+    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
+        step), step);
+    result->down = down;
+    result->across = across;
+    result->parts = dmlops_plan_ceil_div(planning, depth, products);
+    result->products = products;
+    return;
 }
 
 /* The constants of a window on the right factor, where that is; none where there is no window. */
@@ -27701,8 +27690,8 @@ DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dml
     return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
 }
 
-/* Whether both factors are put in order first where no window is: where one of them has no whole vectors, and each
-   element is read often. */
+/* Whether both factors are put in order first where no window is: if one of them has no whole vectors (it `has_gaps`),
+   no two matrices share any of them, and each element is read often. */
 DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
@@ -27718,13 +27707,13 @@ DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlo
     return is_own && has_gaps && (products >= 134217728);
 }
 
-/* The same with both factors in order, of which `at_once` elements take 16 bytes. */
-DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t at_once,
+/* The same with both factors in order, of which `vector` elements take 16 bytes. */
+DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
     dmlops_plan_Matrices* result) {
     dmlops_plan_Side made_1;
-    dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once, &made_1);
+    dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, vector, &made_1);
     dmlops_plan_Side made_2;
-    dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns, at_once, &made_2);
+    dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns, vector, &made_2);
     *result = *found;
     result->left = made_1;
     result->right = made_2;
@@ -27734,9 +27723,9 @@ DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_pl
 /* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
    one after the other. */
 DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once, dmlops_plan_Side* result) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, at_once),
-        at_once);
+    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, vector),
+        vector);
     int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
     dmlops_plan_int_8 steps;
     steps.count = 0;
@@ -27755,15 +27744,15 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
     result->depth = side->is_along ? 1 : pitch;
     result->matrix = matrix;
     result->is_along = side->is_along;
-    result->vector = at_once;
+    result->vector = vector;
     return;
 }
 
 /* The words of both factors in order. */
 DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    at_once) {
+    vector) {
     return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
-        made->right.matrix), made->count), 4), at_once);
+        made->right.matrix), made->count), 4), vector);
 }
 
 /* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
@@ -27857,13 +27846,7 @@ DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlop
     }
     int64_t least = (found->column_axis == -1) ? 128 : 256;
     int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
-    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), tile->depth), 1), tile->depth);
-    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    result->down = down;
-    result->across = across;
-    result->parts = parts;
-    result->products = products;
+    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
     return;
 }
 
@@ -27997,7 +27980,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), found->right.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split->parts == 1) ?
-        dmlops_plan_stored_at_once(planning, found, output) : 1);
+        dmlops_plan_output_vector(planning, found, output) : 1);
     dmlops_plan_ContractionParams made_1;
     dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
@@ -28361,7 +28344,6 @@ DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlop
     dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
-    int64_t depth = dmlops_multiply(tile->depth, row->taps);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
     int is_slow = (found->column_axis == -1) || (found->rows <= 32);
     int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
@@ -28371,12 +28353,8 @@ DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlop
             groups);
         parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
     }
-    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), depth), 1), depth);
-    result->down = down;
-    result->across = across;
-    result->parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    result->products = products;
+    dmlops_plan_split_into(planning, parts, found->depth, dmlops_multiply(tile->depth, row->taps), down, across,
+        result);
     return;
 }
 
@@ -28510,7 +28488,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
             found.row_axis));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
-        dmlops_plan_stored_at_once(planning, &found, output) : 1);
+        dmlops_plan_output_vector(planning, &found, output) : 1);
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
         found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
     dmlops_plan_Groups groups;
@@ -28563,7 +28541,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     int is_last = number == dmlops_add(contracted->number, 1);
-    int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
+    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
         contracted->output, told->tensors.count)]) : 1;
     int64_t at_once = (is_last && (dmlops_modulo(found->columns, 4) == 0)) ? 4 : 1;
     dmlops_plan_Groups groups;
@@ -28660,12 +28638,7 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
         parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
             dmlops_divide(found->depth, 256)), 8), 1);
     }
-    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), 64), 1), 64);
-    result->down = down;
-    result->across = across;
-    result->parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    result->products = products;
+    dmlops_plan_split_into(planning, parts, found->depth, 64, down, across, result);
     return;
 }
 
@@ -28796,8 +28769,8 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         dmlops_plan_ordered_factors(planning, told, shader, found, &order, &made_2);
         made = made_2;
     }
-    int64_t at_once = dmlops_plan_stored_at_once(planning, found, output);
-    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output->bits >= 16) || (at_once == 4));
+    int64_t stored = dmlops_plan_output_vector(planning, found, output);
+    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output->bits >= 16) || (stored == 4));
     dmlops_plan_ByteTile tile;
     dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
     dmlops_plan_Split split;
@@ -28845,7 +28818,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, left,
         factors->lessens_left));
     dmlops_plan_define_lines(planning, told, &made, is_ordered ? order.vector : 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ? at_once : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ? stored : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
@@ -28882,21 +28855,21 @@ DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dml
     const dmlops_plan_Side * right = &made->right;
     int64_t columns = made->columns;
     int64_t depth = told->factors.depth;
-    int64_t left_at_once = 16;
-    int64_t right_at_once = gathered;
+    int64_t left_vector = 16;
+    int64_t right_vector = gathered;
     if (made->column_axis == -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(gathered > 0));
     }
     if (gathered == 0) {
-        left_at_once = dmlops_plan_line_vector(planning, left, made->row_axis, made->rows, depth);
-        right_at_once = 4;
+        left_vector = dmlops_plan_line_vector(planning, left, made->row_axis, made->rows, depth);
+        right_vector = 4;
         if (made->column_axis != -1) {
-            right_at_once = dmlops_plan_line_vector(planning, right, made->column_axis, columns, depth);
+            right_vector = dmlops_plan_line_vector(planning, right, made->column_axis, columns, depth);
         }
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left_at_once);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left_vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right_at_once);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right_vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
 }
 
@@ -29128,7 +29101,7 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
     int64_t unroll = 0;
-    int64_t apart = 0;
+    int64_t each = 0;
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
@@ -29190,10 +29163,10 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
             dmlops_multiply(unroll, 262144)))) {
             unroll = dmlops_divide(unroll, 2);
         }
-        apart = unroll;
+        each = unroll;
     } else {
         unroll = vector;
-        apart = 1;
+        each = 1;
         dmlops_plan_Loop_16 made_9;
         dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], &inner, vector, &made_9);
         for (int64_t each_8 = 0; each_8 < made_9.count; ++each_8) {
@@ -29203,7 +29176,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, apart), 256, apart, &groups);
+    dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, each), 256, each, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), unroll);
@@ -29546,41 +29519,6 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
-    int64_t power = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
-        power = dmlops_multiply(2, power);
-    }
-    return power;
-}
-
-/* How many taps most elements have along an axis where what is read is weighted by its distance. */
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output) {
-    int64_t ratio = 1;
-    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
-        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
-    }
-    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
-}
-
-/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
-    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
-    int64_t across = best;
-    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
-        across = dmlops_divide(across, 2);
-        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
-            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
-            best = across;
-        }
-    }
-    return best;
-}
-
 /* An output by its last two dimensions; one row where there is one dimension alone. */
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result) {
@@ -29592,234 +29530,50 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The taps along an axis for which there is room, in tables of so many entries. */
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
-    entries, int64_t taps) {
-    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
-        dmlops_add(dmlops_multiply(one->leaves_out ? 2 : 1, taps), 3)) > 7168))) {
-        taps = dmlops_divide(taps, 2);
+/* The constants of a pass with so many tiles down and across each plane. */
+DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
+    groups, dmlops_plan_PlanesParams* result) {
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < output->sizes.count; ++each_2) {
+        const int64_t size = output->sizes.items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        dmlops_plan_Loop made_4;
+        made_4.size = size;
+        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
     }
-    return taps;
-}
-
-/* A tile of few elements: one for each thread, with many taps under way. */
-DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
-    dmlops_plan_SeparableTile* result) {
-    int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
-    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
-    int64_t ahead = dmlops_min(taps, 4);
-    result->threads = dmlops_multiply(across, rows);
-    result->across = across;
-    result->columns = 1;
-    result->rows = rows;
-    result->planes = 1;
-    result->at_once = 1;
-    result->taps = taps;
-    result->rows_ahead = ahead;
-    result->taps_ahead = ahead;
-    result->span = 0;
+    dmlops_plan_Dimension_10 made_5;
+    dmlops_plan_dimensions(planning, &made_1, &made_5);
+    dmlops_plan_Loop_16 made_6;
+    made_6.count = 0;
+    dmlops_plan_int_16 made_7;
+    made_7.count = 0;
+    dmlops_plan_Loop made_8;
+    made_8.size = down;
+    dmlops_plan_int_16_copy(&made_8.strides, &made_7);
+    dmlops_plan_Loop_16_insert(planning, &made_6, made_6.count, &made_8);
+    dmlops_plan_int_16 made_9;
+    made_9.count = 0;
+    dmlops_plan_Loop made_10;
+    made_10.size = across;
+    dmlops_plan_int_16_copy(&made_10.strides, &made_9);
+    dmlops_plan_Loop_16_insert(planning, &made_6, made_6.count, &made_10);
+    dmlops_plan_Dimension_10 made_11;
+    dmlops_plan_dimensions(planning, &made_6, &made_11);
+    dmlops_plan_Extent made_12;
+    dmlops_plan_extent_of(planning, output, &made_12);
+    dmlops_plan_Dimension_10_copy(&result->sizes, &made_5);
+    dmlops_plan_int_512_copy(&result->lists, &known->lists);
+    dmlops_plan_int_32_copy(&result->activations, &known->activations);
+    dmlops_plan_int_64_copy(&result->elements, &told->elements);
+    dmlops_plan_Dimension_10_copy(&result->tiles, &made_11);
+    result->planeCount = made_12.planes;
+    result->groupColumns = groups->columns;
+    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
     return;
-}
-
-/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
-   are. */
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
-    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result) {
-    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
-        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
-    columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
-    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
-        dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
-        extent->columns), taps), 4));
-    int64_t rows = dmlops_min(extent->rows, 8);
-    result->threads = 256;
-    result->across = columns;
-    result->columns = 1;
-    result->rows = rows;
-    result->planes = 1;
-    result->at_once = 1;
-    result->taps = taps;
-    result->rows_ahead = 4;
-    result->taps_ahead = 1;
-    result->span = span;
-    return;
-}
-
-/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, output, &extent);
-    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
-        dmlops_plan_few_tile(planning, &extent, taps, result);
-        return;
-    }
-    int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
-        extent.columns);
-    int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
-    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
-    if (one->is_sum && output->is_float && is_smaller) {
-        dmlops_plan_spanning_tile(planning, &extent, tensor, taps, result);
-        return;
-    }
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
-    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
-    int64_t threads = dmlops_multiply(across, rows);
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
-    int64_t at_once = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, extent.planes, at_once)) < 264))) {
-        at_once = dmlops_divide(at_once, 2);
-    }
-    int64_t planes = at_once;
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4, at_once)))
-        && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes, dmlops_multiply(2,
-        planes))) >= 1056))) {
-        planes = dmlops_multiply(2, planes);
-    }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
-        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
-        1056))) {
-        rows = dmlops_multiply(2, rows);
-    }
-    taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
-        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
-    result->threads = threads;
-    result->across = across;
-    result->columns = 4;
-    result->rows = rows;
-    result->planes = planes;
-    result->at_once = at_once;
-    result->taps = taps;
-    result->rows_ahead = 1;
-    result->taps_ahead = 1;
-    result->span = 0;
-    return;
-}
-
-/* The pass that applies, by its place, or NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    for (int64_t place = 0; place < shader->separable.count; ++place) {
-        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
-        int64_t rank = told->separable.rank;
-        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
-            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
-            told->tensors.count)].sizes.count);
-        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
-            is_whole) {
-            return place;
-        }
-    }
-    return -1;
-}
-
-/* One dispatch; the passes of the definition where none of taps applies. */
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
-    if (place == -1) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
-        shader->separable.count)];
-    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, one->tensor, told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, one->output, told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_1;
-        made_1 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_1);
-    }
-    dmlops_plan_Extent made_2;
-    dmlops_plan_extent_of(planning, output, &made_2);
-    dmlops_plan_SeparableTile made_3;
-    dmlops_plan_separable_tile(planning, one, tensor, output, &made_3);
-    dmlops_plan_Extent extent;
-    extent = made_2;
-    dmlops_plan_SeparableTile tile;
-    tile = made_3;
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
-    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
-        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
-    dmlops_plan_Groups grid_;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads), tile.threads, 1, &grid_);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), tile.across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PLANES"), tile.planes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.at_once);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS_AHEAD"), tile.rows_ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AHEAD"), tile.taps_ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
-    int is_apart = one->is_sum && (tile.columns > 1) && (output->bits >= 16) &&
-        (tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] > extent.columns);
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, output->sizes.count); ++each_4) {
-        const int64_t size = output->sizes.items[each_4];
-        const int64_t stride = output->strides.items[dmlops_item(planning, each_4, output->strides.count)];
-        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
-    }
-    int64_t vector = dmlops_plan_vector_width(planning, output->bits, extent.columns,
-        output->strides.items[dmlops_item(planning, -1, output->strides.count)], &others);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : vector);
-    dmlops_plan_Loop_16 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < output->sizes.count; ++each_6) {
-        const int64_t size = output->sizes.items[each_6];
-        dmlops_plan_int_16 made_7;
-        made_7.count = 0;
-        dmlops_plan_Loop made_8;
-        made_8.size = size;
-        dmlops_plan_int_16_copy(&made_8.strides, &made_7);
-        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_8);
-    }
-    dmlops_plan_Dimension_10 made_9;
-    dmlops_plan_dimensions(planning, &made_5, &made_9);
-    dmlops_plan_Loop_16 made_10;
-    made_10.count = 0;
-    dmlops_plan_int_16 made_11;
-    made_11.count = 0;
-    dmlops_plan_Loop made_12;
-    made_12.size = down;
-    dmlops_plan_int_16_copy(&made_12.strides, &made_11);
-    dmlops_plan_Loop_16_insert(planning, &made_10, made_10.count, &made_12);
-    dmlops_plan_int_16 made_13;
-    made_13.count = 0;
-    dmlops_plan_Loop made_14;
-    made_14.size = across;
-    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
-    dmlops_plan_Loop_16_insert(planning, &made_10, made_10.count, &made_14);
-    dmlops_plan_Dimension_10 made_15;
-    dmlops_plan_dimensions(planning, &made_10, &made_15);
-    dmlops_plan_SeparableParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_9);
-    dmlops_plan_int_512_copy(&params.lists, &known.lists);
-    dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &told->elements);
-    dmlops_plan_Dimension_10_copy(&params.tiles, &made_15);
-    params.planeCount = extent.planes;
-    params.groupColumns = grid_.columns;
-    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
-    dmlops_put_SeparableParams(planning, &params);
-    dmlops_out_dispatch(planning, &grid_, 0);
 }
 
 /* The entries that most tiles need: the box of an element, and what further elements add to it. */
@@ -29903,45 +29657,9 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), tile.across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROOM"), 2048);
-    dmlops_plan_Loop_16 made_2;
-    made_2.count = 0;
-    for (int64_t each_3 = 0; each_3 < output->sizes.count; ++each_3) {
-        const int64_t size = output->sizes.items[each_3];
-        dmlops_plan_int_16 made_4;
-        made_4.count = 0;
-        dmlops_plan_Loop made_5;
-        made_5.size = size;
-        dmlops_plan_int_16_copy(&made_5.strides, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &made_2, made_2.count, &made_5);
-    }
-    dmlops_plan_Dimension_10 made_6;
-    dmlops_plan_dimensions(planning, &made_2, &made_6);
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    dmlops_plan_int_16 made_8;
-    made_8.count = 0;
-    dmlops_plan_Loop made_9;
-    made_9.size = down;
-    dmlops_plan_int_16_copy(&made_9.strides, &made_8);
-    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_9);
-    dmlops_plan_int_16 made_10;
-    made_10.count = 0;
-    dmlops_plan_Loop made_11;
-    made_11.size = across;
-    dmlops_plan_int_16_copy(&made_11.strides, &made_10);
-    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_11);
-    dmlops_plan_Dimension_10 made_12;
-    dmlops_plan_dimensions(planning, &made_7, &made_12);
-    dmlops_plan_NearbyParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_6);
-    dmlops_plan_int_512_copy(&params.lists, &known.lists);
-    dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &told->elements);
-    dmlops_plan_Dimension_10_copy(&params.tiles, &made_12);
-    params.planeCount = extent.planes;
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
-    dmlops_put_NearbyParams(planning, &params);
+    dmlops_plan_PlanesParams made_2;
+    dmlops_plan_planes_params(planning, told, output, &known, down, across, &groups, &made_2);
+    dmlops_put_PlanesParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
@@ -30494,6 +30212,19 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block->lead);
 }
 
+/* Whether other outputs are there, too, which only blocks give. */
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    (void)planning;
+    int64_t wanted = shader->sliding.output;
+    int made_1 = 0;
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* one = &told->tensors.items[place];
+        made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
+    }
+    return made_1;
+}
+
 /* One dispatch; the passes of the definition where windows do not fit. */
 DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -30515,12 +30246,8 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     int64_t most = dmlops_plan_most_shares(planning, told, layers);
     dmlops_plan_Block block;
     dmlops_plan_block_of(planning, tensor, output, &down, &across, most, &block);
-    int is_all = 1;
-    for (int64_t other = 0; other < told->tensors.count; ++other) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[other];
-        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
-    }
-    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
+    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, told,
+        shader))) {
         dmlops_plan_definition(planning, told, shader);
         return;
     }
@@ -30700,13 +30427,8 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
     if (groups < 128) {
         parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, 256)), 1);
     }
-    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, matrices->depth,
-        parts), step), step);
     dmlops_plan_Split made_1;
-    made_1.down = 1;
-    made_1.across = across;
-    made_1.parts = dmlops_plan_ceil_div(planning, matrices->depth, products);
-    made_1.products = products;
+    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
     result->columns = columns;
     result->step = step;
     result->lanes = lanes;
@@ -31366,10 +31088,10 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         made_3 = dmlops_out_scratch(planning, 8, 0);
         dmlops_out_write(planning, &made_3);
     }
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
+    int64_t all_parts = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
         sharing.threads), parts);
-    dmlops_plan_Groups grid_;
-    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1, &grid_);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(all_parts, sharing.threads), sharing.threads, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->rows.number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing.lanes);
@@ -31401,12 +31123,12 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     params.rowVectors = sets.extent;
     params.partVectors = extent;
     params.partCount = parts;
-    params.groupColumns = grid_.columns;
+    params.groupColumns = groups.columns;
     dmlops_plan_int_16_copy(&params.steps, &made_4);
     dmlops_plan_Dimension_10_copy(&params.keptLoops, &made_6);
     dmlops_plan_Dimension_10_copy(&params.rowLoops, &made_7);
     dmlops_put_RowsParams(planning, &params);
-    dmlops_out_dispatch(planning, &grid_, 0);
+    dmlops_out_dispatch(planning, &groups, 0);
 }
 
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -31468,7 +31190,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, told->axis, &loops);
     int64_t count = dmlops_plan_repeats(planning, &loops);
-    int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, 8192), 1), 1024);
+    int64_t least = 8192;
+    int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, least), 1), 1024);
     int64_t segment = dmlops_plan_ceil_div(planning, length, segments);
     segments = dmlops_plan_ceil_div(planning, length, segment);
     if (segments == 1) {
@@ -31753,6 +31476,235 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
+}
+
+/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
+}
+
+/* How many taps most elements have along an axis where what is read is weighted by its distance. */
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output) {
+    int64_t ratio = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
+        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
+    }
+    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
+}
+
+/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
+    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
+    int64_t across = best;
+    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
+        across = dmlops_divide(across, 2);
+        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
+            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
+            best = across;
+        }
+    }
+    return best;
+}
+
+/* The taps along an axis for which there is room, in tables of so many entries. */
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
+        dmlops_add(dmlops_multiply(one->leaves_out ? 2 : 1, taps), 3)) > 7168))) {
+        taps = dmlops_divide(taps, 2);
+    }
+    return taps;
+}
+
+/* A tile of few elements: one for each thread, with many taps under way. */
+DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
+    dmlops_plan_SeparableTile* result) {
+    int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
+    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
+    int64_t ahead = dmlops_min(taps, 4);
+    result->threads = dmlops_multiply(across, rows);
+    result->across = across;
+    result->columns = 1;
+    result->rows = rows;
+    result->planes = 1;
+    result->planes_ahead = 1;
+    result->taps = taps;
+    result->rows_ahead = ahead;
+    result->taps_ahead = ahead;
+    result->span = 0;
+    return;
+}
+
+/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
+   are. */
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
+    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result) {
+    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
+        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
+    columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
+    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
+        dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
+        extent->columns), taps), 4));
+    int64_t rows = dmlops_min(extent->rows, 8);
+    result->threads = 256;
+    result->across = columns;
+    result->columns = 1;
+    result->rows = rows;
+    result->planes = 1;
+    result->planes_ahead = 1;
+    result->taps = taps;
+    result->rows_ahead = 4;
+    result->taps_ahead = 1;
+    result->span = span;
+    return;
+}
+
+/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, output, &extent);
+    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
+    if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
+        dmlops_plan_few_tile(planning, &extent, taps, result);
+        return;
+    }
+    int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
+        extent.columns);
+    int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
+    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
+    if (one->is_sum && output->is_float && is_smaller) {
+        dmlops_plan_spanning_tile(planning, &extent, tensor, taps, result);
+        return;
+    }
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
+    int64_t threads = dmlops_multiply(across, rows);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
+    int64_t planes_ahead = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes_ahead > 1) && (dmlops_plan_times(planning, tiles,
+        dmlops_plan_ceil_div(planning, extent.planes, planes_ahead)) < 264))) {
+        planes_ahead = dmlops_divide(planes_ahead, 2);
+    }
+    int64_t planes = planes_ahead;
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4,
+        planes_ahead))) && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes,
+        dmlops_multiply(2, planes))) >= 1056))) {
+        planes = dmlops_multiply(2, planes);
+    }
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
+        1056))) {
+        rows = dmlops_multiply(2, rows);
+    }
+    taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
+        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
+    result->threads = threads;
+    result->across = across;
+    result->columns = 4;
+    result->rows = rows;
+    result->planes = planes;
+    result->planes_ahead = planes_ahead;
+    result->taps = taps;
+    result->rows_ahead = 1;
+    result->taps_ahead = 1;
+    result->span = 0;
+    return;
+}
+
+/* The pass that applies, by its place, or NONE. */
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    for (int64_t place = 0; place < shader->separable.count; ++place) {
+        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
+        int64_t rank = told->separable.rank;
+        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
+            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
+            told->tensors.count)].sizes.count);
+        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
+            is_whole) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* One dispatch; the passes of the definition where none of taps applies. */
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
+    if (place == -1) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
+        shader->separable.count)];
+    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, one->tensor, told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, one->output, told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_1;
+        made_1 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_1);
+    }
+    dmlops_plan_Extent made_2;
+    dmlops_plan_extent_of(planning, output, &made_2);
+    dmlops_plan_SeparableTile made_3;
+    dmlops_plan_separable_tile(planning, one, tensor, output, &made_3);
+    dmlops_plan_Extent extent;
+    extent = made_2;
+    dmlops_plan_SeparableTile tile;
+    tile = made_3;
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
+    int64_t tiles = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
+        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, tile.threads), tile.threads, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), tile.across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PLANES"), tile.planes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes_ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS_AHEAD"), tile.rows_ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AHEAD"), tile.taps_ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
+    int is_apart = one->is_sum && (tile.columns > 1) && (output->bits >= 16) &&
+        (tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] > extent.columns);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, output->sizes.count); ++each_4) {
+        const int64_t size = output->sizes.items[each_4];
+        const int64_t stride = output->strides.items[dmlops_item(planning, each_4, output->strides.count)];
+        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
+    }
+    int64_t vector = dmlops_plan_vector_width(planning, output->bits, extent.columns,
+        output->strides.items[dmlops_item(planning, -1, output->strides.count)], &others);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : vector);
+    dmlops_plan_PlanesParams made_5;
+    dmlops_plan_planes_params(planning, told, output, &known, down, across, &groups, &made_5);
+    dmlops_put_PlanesParams(planning, &made_5);
+    dmlops_out_dispatch(planning, &groups, 0);
 }
 
 /* The least power of 2 that is not below a number, 2 or more. */

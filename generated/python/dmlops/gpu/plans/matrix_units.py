@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 from .capabilities import Capability
 from .contraction import define_matrices
-from .contraction_passes import PARTS_PASS, CommonConstants, Split, contraction_params, window_words
+from .contraction_passes import (
+    PARTS_PASS,
+    CommonConstants,
+    Split,
+    contraction_params,
+    split_into,
+    window_words,
+)
 from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Window
 from .forms import begin_form
 from .loops import ceil_div, element_count, grid, times
@@ -24,11 +31,11 @@ from .matrices import (
     axis_steps,
     first_of,
     merged_last,
+    output_vector,
     side_vector,
-    stored_at_once,
     tiles_of,
 )
-from .ordering import ORDERING, copied, copied_words, pays_to_copy
+from .ordering import ORDER_PASS, copied, copied_words, pays_to_copy
 from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
@@ -49,9 +56,9 @@ from .tuning import (
     UNITS_TAPS,
 )
 
+EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
 WAVE = 32  # threads
 UNITS_MEMORY = 2048  # vectors of 16 bytes in group memory, which devices with matrix units have at least
-EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
 
 
 class UnitTile(NamedTuple):
@@ -218,7 +225,6 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
     """How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that
     adds them up costs less than that."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
-    depth = tile.depth * row.taps
     groups = times(down * across, found.count)
     is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # each group has much to wait for
     enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
@@ -227,8 +233,7 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
         # Of tall tiles one too many would wait for all others.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
         parts = max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
-    products = max(ceil_div(ceil_div(found.depth, parts), depth), 1) * depth
-    return Split(down, across, max(ceil_div(found.depth, products), 1), products)
+    return split_into(parts, found.depth, tile.depth * row.taps, down, across)
 
 
 def in_order(found: Matrices) -> int:
@@ -291,7 +296,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         out.define("ORDERED", 1)
         out.define("LEFT_ALONG", int(left.is_along))
         out.define("RIGHT_ALONG", int(right.is_along))
-        dispatch_single(out, told, shader, found, first, common, number + ORDERING, copied_items)
+        dispatch_single(out, told, shader, found, first, common, number + ORDER_PASS, copied_items)
         left = Halves(left.is_along, 8)
         right = Halves(right.is_along, 8)
     if is_ordered:
@@ -306,7 +311,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     if is_windowed:
         out.define("REACH", row.reach)
         out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
-    out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
+    out.define("OUTPUT_VECTOR", output_vector(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
     params = contraction_params(told, shader, factors, first, common, groups)
@@ -351,7 +356,7 @@ def dispatch_single(
     the parts."""
     contracted = shader.contracted
     is_last = number == contracted.number + PARTS_PASS
-    vector = stored_at_once(found, told.tensors[contracted.output]) if is_last else 1
+    vector = output_vector(found, told.tensors[contracted.output]) if is_last else 1
     at_once = 4 if is_last and found.columns % 4 == 0 else 1
     groups = grid(out, threads // at_once, SINGLE_THREADS, 1)
     out.define("PASS", number)

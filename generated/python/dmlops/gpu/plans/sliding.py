@@ -347,6 +347,12 @@ def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
     out.define("LEAD", block.lead)
 
 
+def has_others(told: Definition, shader: DefinitionShader) -> bool:
+    """Whether other outputs are there, too, which only blocks give."""
+    wanted = shader.sliding.output
+    return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(told.tensors))
+
+
 def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """One dispatch; the passes of the definition where windows do not fit."""
     sliding = sliding_of(told, shader)
@@ -355,10 +361,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     layers = layers_of(told, sliding, down, across)
     most = most_shares(told, layers)
     block = block_of(tensor, output, down, across, most)
-    is_all = True  # only blocks give all that there may be
-    for other, one in enumerate(told.tensors):
-        is_all = is_all and not (one.is_output and one.is_present and other != shader.sliding.output)
-    if not is_slid(told, shader) or (block.rows == 0 and not is_all):
+    if not is_slid(told, shader) or (block.rows == 0 and has_others(told, shader)):
         plan_definition(out, told, shader)
         return
     whole = element_count(output.sizes)

@@ -3,7 +3,8 @@
 """The numbers that planners choose by: what groups and threads have to do, and when a faster way pays off.
 
 Beside each is where it was measured, and how fast other values were there: 0.9 is nine tenths of the speed.
-`bench/tune.py` measures them on the GPU at hand and writes such lines anew.
+Where a number decides between two ways, it is how many times as fast the chosen one is. `bench/tune.py`
+measures those that it has trials for on the GPU at hand, and writes their lines anew.
 """
 
 from __future__ import annotations
@@ -87,13 +88,13 @@ SUMS_UNITS_COLUMNS = 5  # not measured
 "columns for which matrix units are faster, which have 16 of them"
 
 TILE_PRODUCTS = 4096  # not measured
-"products of all sums of a matrix; with fewer, the definition itself is as good"
+"products of all sums of a matrix, under a window of all matrices; with fewer, the definition is as good"
 TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast
-"products for which it pays to put the left factor of a window in order"
+"products of all sums, at least, for which the left factor of a window is put in order first"
 TILE_COPIED = 134217728  # NVIDIA H200: 1.05 times as fast as single elements, 1.2 with halves, with twos 1.3
-"products for which it pays to put factors that have no vectors in order"
+"products of all sums, at least, for which factors that have no vectors are put in order first"
 TILE_COPIED_LINES = 256  # not measured
-"rows and columns for which it does, at least: so often each element is read"
+"rows and columns of these, at least: so often each element is read"
 TILE_DEPTH = 16  # NVIDIA H200: 8 at 0.92, 32 at 0.68
 "products of a tile"
 TILE_GATHERED_DEPTH = 8  # NVIDIA H200: 16 is slower
@@ -101,11 +102,11 @@ TILE_GATHERED_DEPTH = 8  # NVIDIA H200: 16 is slower
 TILE_WALK = 8  # not measured
 "rows of tiles that are walked together, so that what they read stays in the cache"
 TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
-"rows for which there are tiles of their own"
+"rows, at most, for which there are tiles of their own"
 TILE_MANY = 256  # NVIDIA H200: 64 at 0.90, 128 at 1.00, 512 at 0.95, 1024 at 0.95
 "tiles of the large kind that keep a GPU busy"
 TILE_SMALL = 128  # not measured
-"tiles of 32 by 32 that leave most of a GPU idle, so that small ones are faster"
+"tiles of 32 by 32; with fewer, most of a GPU is idle, and these are faster than larger ones"
 TILE_SHALLOW = 256  # NVIDIA H200: 1.2 to 1.35 times as fast with 64 to 256
 "products of their sums, at most"
 TILE_SHALLOW_DEPTH = 32  # NVIDIA H200: 64 at 0.90
@@ -113,7 +114,7 @@ TILE_SHALLOW_DEPTH = 32  # NVIDIA H200: 64 at 0.90
 TILE_RESIDENT = 396  # NVIDIA H200: its 132 processors have three each
 "tiles of a window that a GPU works on at once"
 TILE_FEW = 32  # NVIDIA H200: 16 at 0.88, 64 at 1.01, 128 at 1.01
-"tiles of a window that leave most of a GPU idle even in parts"
+"tiles of a window, at most, that leave most of a GPU idle even in parts"
 TILE_FEW_PHASES = 300  # NVIDIA H200: 32 at 0.66 to 0.85 with 128 and 256 tiles
 "the same of phases, whose parts take longer to add up"
 TILE_GROUPS = 512  # NVIDIA H200: 128 at 0.52, 256 at 0.90, 1024 at 0.89
@@ -125,12 +126,12 @@ TILE_PART = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 1.00
 TILE_GATHERED_PART = 128  # NVIDIA H200: 256 at 0.89
 "the same with a window"
 TILE_DIRECT_ROWS = 4  # not measured
-"rows of a group of channels; fewer are no tile"
+"rows of a group of channels that make a tile; with fewer, windows slide over the input"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, where each adds up a sum in parts, or puts an element in order"
 
 UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
-"groups of matrix units that keep a GPU busy"
+"groups of matrix units that keep a GPU busy; in attention and sums, too, and half of those of thin matrices"
 UNITS_PART = 64  # NVIDIA H200: 32 at 1.00, 128 at 1.00, 256 at 1.00
 "products in a part of a sum, at least"
 UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
@@ -138,9 +139,9 @@ UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
 UNITS_TALL = 32  # not measured
 "tiles of 128 rows of a convolution, at least; with fewer, there are smaller ones"
 UNITS_SHORT = 128  # NVIDIA H200: 32 at 1.00, 64 at 1.00, 256 at 1.00, 512 at 1.00
-"products of sums that are over before large tiles pay"
+"products of a sum, at most, that are over before tiles of 128 by 256 pay"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
-"products of sums for which tiles of 32 by 32 are faster where they are few"
+"products of a sum, at most, for which tiles of 32 by 32 are faster where they are few"
 UNITS_TAPS = 7  # not measured
 "places of a window along its last dimension that tiles have at once, at most"
 UNITS_REACH = 16  # not measured
@@ -155,7 +156,7 @@ BYTES_PART = 256  # not measured
 BYTES_MOST_PARTS = 8  # not measured
 "parts of a sum, at most"
 BYTES_DEEP = 24  # not measured
-"channels from which on a few more, of zeros, are better than vectors of four"
+"channels, at most, that are filled up with zeros to vectors of 4 bytes; more to vectors of 16"
 
 ATTENTION_MANY_ROWS = 64  # not measured
 "rows of queries of a group, where that leaves enough groups"
@@ -258,9 +259,9 @@ SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37
 SCAN_SHORT_LINE = 64  # not measured
 "elements of lines that a thread scans alone"
 SCAN_MANY_LINES = 4096  # not measured
-"enough for a thread each, where they lie side by side"
+"lines, at least, that a thread each scans where they lie side by side"
 SCAN_FEW_LINES = 256  # not measured
-"so few that long ones are cut"
+"lines; with fewer, long ones are cut"
 SCAN_BLOCKS = 16  # not measured
 "blocks of a group's threads and items that are worth a group of their own where lines are cut"
 
