@@ -118,6 +118,10 @@ ROW_TILES = {
     "few": None, "tall": UnitTile(128, 128, 16, 64, 32, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1),
 }  # fmt: skip
 CASES = {**PRODUCTS, **WINDOWS}
+TALL = (  # windows whose places, groups, borders and phases a tall tile meets, each at least once
+    "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps", "backward, in twos",
+    "backward, groups, few channels", "backward, side by side",
+)  # fmt: skip
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
     "one key": (1, 9, 1, 1, 8, 8),
     "odd counts, half a block": (2, 31, 33, 3, 24, 16),
@@ -325,7 +329,7 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
 
-@pytest.mark.parametrize("name", [name for name in WINDOWS if "parts" not in name])
+@pytest.mark.parametrize("name", TALL)
 def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for chooses in ("unit_tile_for", "phase_tile_for"):
         monkeypatch.setattr(matrix_units, chooses, lambda found: UnitTile(128, 128, 32, 64, 32, 1))
