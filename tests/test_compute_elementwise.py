@@ -477,6 +477,18 @@ def test_power_of_integers_with_floats(device: Any, base: str, exponent: str | N
             assert_equal(found, [min(v, top) for v in exact])
 
 
+@pytest.mark.parametrize("base", ["INT8", "INT16", "INT32"])
+def test_roots_of_negative_integers_are_no_numbers(device: Any, base: str) -> None:
+    """NaN as an integer is 0; whole powers keep their sign."""
+    x = np.array([-1, -8, -27, -100, 27], numpy_type(base))
+    for exponent, expected in ((1 / 3, [0, 0, 0, 0, 3]), (0.5, [0, 0, 0, 0, 5]), (1.0, x.tolist())):
+        for found in (
+            *run(device, "POW", x, np.full(x.shape, exponent, np.float32)),
+            *run(device, "CONSTANT_POW", x, Exponent=exponent),
+        ):
+            assert_equal(found, expected)
+
+
 def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]]]]:
     """Operator, data type, sizes, and strides of the tensors that are not packed."""
     return [

@@ -505,7 +505,7 @@ double Pow(double x, double y)
             return 1.0L;
         return (xMagnitude > 1.0L) == (y > 0.0L) ? Infinity(sign) : CopySign(0.0L, sign);
     }
-    if (x < 0.0L && !isInteger)
+    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // a driver takes x < 0 for false where x is made of an integer
         return QuietNan(x);
 
     // s = f / (2 + f) = sHigh + sLow, z = s^2

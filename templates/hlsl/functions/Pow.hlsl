@@ -2,7 +2,7 @@
 // |x| and its product with y as unevaluated sums of two numbers (2 artanh(s) as in LogOfParts; products after Dekker
 // 1971), then ExpOfSum.
 // Error at most 0.9 ulp (float), 1 ulp (double), as measured.
-// needs: AtanhTail CopySign ExpOfSum Infinity IsInfinity IsNan Magnitude NormalizeNearOne QuietNan Trunc TwoProduct
+// needs: AtanhTail Bits CopySign ExpOfSum Infinity IsInfinity IsNan Magnitude NormalizeNearOne QuietNan Trunc TwoProduct
 
 float Pow(float x, float y)
 {
@@ -80,7 +80,7 @@ double Pow(double x, double y)
             return 1.0L;
         return (xMagnitude > 1.0L) == (y > 0.0L) ? Infinity(sign) : CopySign(0.0L, sign);
     }
-    if (x < 0.0L && !isInteger)
+    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // a driver takes x < 0 for false where x is made of an integer
         return QuietNan(x);
 
     // s = f / (2 + f) = sHigh + sLow, z = s^2
