@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def variant(tmp_path: Path, output: str, kept: str = "") -> Variant:
 
 def told(one: Variant, desc: Any, name: str) -> Any:
     """What the planner is told."""
-    return getattr(planned_by(one.registry).told(desc, 0).factors, name)
+    return attrgetter(name)(planned_by(one.registry).told(desc, 0).factors)
 
 
 @pytest.mark.parametrize(
