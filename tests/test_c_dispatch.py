@@ -195,13 +195,13 @@ def product(rows: int, columns: int, activation: dmlops.Description | None = Non
     )
 
 
-def network(steps: int) -> dmlops.Description:
+def network(steps: int, sequences: int = 1) -> dmlops.Description:
     one = TensorDesc("FLOAT32", (1, 1, 1, 1))
     return dmlops.Rnn(
-        InputTensor=TensorDesc("FLOAT32", (1, steps, 1, 1)),
+        InputTensor=TensorDesc("FLOAT32", (1, steps, sequences, 1)),
         WeightTensor=one,
         RecurrenceTensor=one,
-        OutputSequenceTensor=TensorDesc("FLOAT32", (steps, 1, 1, 1)),
+        OutputSequenceTensor=TensorDesc("FLOAT32", (steps, 1, sequences, 1)),
         ActivationDescs=(dmlops.ActivationIdentity(InputTensor=None, OutputTensor=None),),
         Direction="FORWARD",
     )
@@ -245,7 +245,8 @@ def test_nothing_is_planned_where_nothing_is_described(library: Library) -> None
         (Reason.MANY_THREADS, None, gathered(2**32 - 1)),
         (Reason.LARGE_SETS, None, summed((3, 2**30))),
         (Reason.MANY_DISPATCHES, None, network(2**18)),
-        (Reason.LARGE_SCRATCH, None, product(2**16, 2**15)),
+        (Reason.LARGE_SCRATCH, None, network(2**16, 2**15)),
+        (Reason.MANY_ELEMENTS, None, product(2**16, 2**15)),
     ],
 )
 def test_reasons_for_no_plan(

@@ -27653,8 +27653,8 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     return;
 }
 
-/* Refuses tensors that shaders cannot address, and tells all of them and what else the description gives alone. The
-   output stands in for tensors that are absent. */
+/* Refuses tensors that shaders cannot address and an output of more elements than they count, and tells all tensors and
+   what else the description gives alone. The output stands in for those that are absent. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result) {
     dmlops_out_begin(planning);
@@ -27663,6 +27663,12 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
+    }
+    int64_t count = dmlops_plan_element_count(planning, &output->sizes);
+    if (count >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
+        memset(result, 0, sizeof *result);
+        return;
     }
     dmlops_plan_Space made_2;
     dmlops_plan_space_of(planning, told, shader, 0, &made_2);
@@ -27885,7 +27891,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
             dmlops_plan_row_pitch(planning, found)), found->count);
     }
-    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
+    int64_t words = dmlops_add(part_words, ordered_words);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -27902,7 +27908,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile.thread_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
     dmlops_plan_Buffer made_2;
-    made_2 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words, ordered_words)), 16), 0);
+    made_2 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_2);
     dmlops_out_share(planning);
     int64_t number = contracted->number;
@@ -29631,11 +29637,10 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     }
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->nearby.output,
         told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    const dmlops_plan_int_8 * kept = &told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
-    if (dmlops_max(whole, dmlops_plan_element_count(planning, kept)) >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, dmlops_max(whole,
-            dmlops_plan_element_count(planning, kept)));
+    int64_t kept = dmlops_plan_element_count(planning, &told->kept_sizes.items[dmlops_item(planning, 0,
+        told->kept_sizes.count)]);
+    if (kept >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, kept);
         return;
     }
     dmlops_plan_Known known;
@@ -30251,11 +30256,6 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
     dmlops_plan_Known known;
     dmlops_plan_begin_form(planning, told, shader, output, &known);
     if (shader->contracted.number != -1) {
@@ -30266,6 +30266,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_share(planning);
     dmlops_plan_Weights weights;
     dmlops_plan_weights_of(planning, told, shader, &weights);
+    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
     int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
     int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
     int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
@@ -30448,7 +30449,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     const dmlops_plan_Split * split = &share.split;
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, matrices->rows, matrices->columns),
         matrices->count);
-    int64_t words = dmlops_plan_times(planning, whole, split->parts);
+    int64_t words = (split->parts > 1) ? dmlops_plan_times(planning, whole, split->parts) : 0;
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -30461,7 +30462,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), matrices->column_axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split->parts > 1));
     dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, (split->parts > 1) ? dmlops_multiply(4, words) : 16, 0);
+    made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_1);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
@@ -31650,11 +31651,6 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         shader->separable.count)];
     const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, one->tensor, told->tensors.count)];
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, one->output, told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
     dmlops_plan_Known known;
     dmlops_plan_begin_form(planning, told, shader, output, &known);
     if (shader->kept.count > 0) {

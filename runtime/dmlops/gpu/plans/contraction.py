@@ -122,7 +122,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     ordered_words = copied_words(factors, 4) if is_copied else 0
     if is_ordered:
         ordered_words = times(times(found.depth, row_pitch(found)), found.count)
-    words = max(part_words + ordered_words, times(whole, split.parts))
+    words = part_words + ordered_words
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, told, shader, output)
@@ -135,7 +135,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     out.define("THREAD_ROWS", tile.thread_rows)
     out.define("THREAD_COLUMNS", tile.thread_columns)
     out.define("IN_PARTS", int(split.parts > 1))
-    out.write(out.scratch(max(4 * (part_words + ordered_words), 16)))
+    out.write(out.scratch(max(4 * words, 16)))
     out.share()
 
     number = contracted.number

@@ -18,7 +18,7 @@ from .loops import ceil_div, element_count, grid, times
 from .planes import extent_of, planes_params
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Sizes, Tensor
+from .told import NO_MEMBER, Tensor
 from .tuning import NEARBY_COLUMNS, NEARBY_ROOM, NEARBY_ROWS, NEARBY_THREADS
 
 
@@ -62,10 +62,9 @@ def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> No
         plan_definition(out, told, shader)
         return
     output = told.tensors[shader.nearby.output]
-    whole = element_count(output.sizes)
-    kept: Sizes = told.kept_sizes[0]
-    if max(whole, element_count(kept)) >= MAX_COUNT:
-        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, max(whole, element_count(kept)))
+    kept = element_count(told.kept_sizes[0])
+    if kept >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, kept)
     known = begin_form(out, told, shader, output)
     out.write(out.scratch(8))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .definition import (
-    MAX_COUNT,
     Definition,
     DefinitionShader,
     SeparablePass,
@@ -26,8 +25,7 @@ from .loops import (
 )
 from .planes import Extent, extent_of, planes_params
 from .planning import Planning
-from .reasons import Reason
-from .told import NO_MEMBER, NONE, Tensor
+from .told import NONE, Tensor
 from .tuning import (
     SEPARABLE_COLUMNS,
     SEPARABLE_FEW,
@@ -169,9 +167,6 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
         return
     one = shader.separable[place]
     tensor, output = told.tensors[one.tensor], told.tensors[one.output]
-    whole = element_count(output.sizes)
-    if whole >= MAX_COUNT:
-        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
     known = begin_form(out, told, shader, output)
     if len(shader.kept) > 0:
         out.write(out.scratch(8))

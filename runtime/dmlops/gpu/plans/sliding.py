@@ -13,7 +13,6 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .definition import (
-    MAX_COUNT,
     Definition,
     DefinitionShader,
     Eight,
@@ -38,8 +37,7 @@ from .loops import (
 )
 from .phases import is_divided, row_dimension, upright
 from .planning import Planning
-from .reasons import Reason
-from .told import NO_MEMBER, NONE, Sizes, Tensor
+from .told import NONE, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
@@ -362,15 +360,13 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if not is_slid(told, shader) or (block.rows == 0 and has_others(told, shader)):
         plan_definition(out, told, shader)
         return
-    whole = element_count(output.sizes)
-    if whole >= MAX_COUNT:
-        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
     known = begin_form(out, told, shader, output)
     if shader.contracted.number != NONE:
         out.write(out.scratch(8))
     out.share()
 
     weights = weights_of(told, shader)
+    whole = element_count(output.sizes)
     lanes = lanes_of(element_count(sliding.sizes), whole)
     blocks_down, blocks_across = (
         ceil_div(down.elements, max(block.rows, 1)),

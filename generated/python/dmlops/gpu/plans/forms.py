@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
-from .definition import Definition, DefinitionShader, Known, space_of, tell_known
-from .loops import check_span
+from .definition import MAX_COUNT, Definition, DefinitionShader, Known, space_of, tell_known
+from .loops import check_span, element_count
 from .planning import Planning
-from .told import Tensor
+from .reasons import Reason
+from .told import NO_MEMBER, Tensor
 
 
 def begin_form(out: Planning, told: Definition, shader: DefinitionShader, output: Tensor) -> Known:
-    """Refuses tensors that shaders cannot address, and tells all of them and what else the description gives
-    alone. The output stands in for tensors that are absent."""
+    """Refuses tensors that shaders cannot address and an output of more elements than they count, and tells
+    all tensors and what else the description gives alone. The output stands in for those that are absent."""
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
             check_span(out, tensor)
+    count = element_count(output.sizes)
+    if count >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
     return tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)

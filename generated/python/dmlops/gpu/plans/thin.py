@@ -121,7 +121,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: T
     share = lanes_for(matrices, vector)
     split = share.split
     whole = times(times(matrices.rows, matrices.columns), matrices.count)
-    words = times(whole, split.parts)
+    words = times(whole, split.parts) if split.parts > 1 else 0
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     output = told.tensors[shader.contracted.output]
@@ -129,7 +129,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: T
     out.define("ROW_AXIS", matrices.row_axis)
     out.define("COLUMN_AXIS", matrices.column_axis)
     out.define("IN_PARTS", int(split.parts > 1))
-    out.write(out.scratch(4 * words if split.parts > 1 else 16))
+    out.write(out.scratch(max(4 * words, 16)))
     out.share()
 
     number, in_group = shader.contracted.number, share.lanes * share.width
