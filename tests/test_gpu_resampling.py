@@ -174,7 +174,7 @@ def inputs_of(desc: Any, special: float | None = None) -> dict[str, np.ndarray]:
 
 
 def check(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> None:
-    assert [one for one in desc.validate("6.4") if not one.advice] == []
+    assert desc.validate("6.4") == []
     (wanted,) = reference.run(desc, inputs).values()
     (found,) = run_in_guard_zones(device, desc, inputs).values()
     (again,) = gpu.run(desc, inputs, device).values()
