@@ -21,7 +21,6 @@ from dmlgen.registry import Operator, Registry, Stage
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
 """Names that a module has beside those of functions and of what it works out."""
-_OF_ALL = 8  # fields of `Definition`; those of forms come after them
 _VARIABLES = ("d", "i", "j", "k", "l", "m")
 """Of loops, the outermost first."""
 
@@ -44,15 +43,9 @@ class DefinitionView:
     imports: Mapping[str, Sequence[str]]  # records, by the planners' module that has them
     static: Static
     tensors: tuple[TensorView, ...]
-    doubles: tuple[str, ...]
     constants: Assignments
     assignments: Assignments
-    kept_sizes: tuple[str, ...]
-    lists: tuple[str, ...]
-    elements: tuple[str, ...]
-    numbers: tuple[str, ...]
-    bounds: tuple[str, ...]
-    forms: Assignments
+    fields: tuple[str, ...]  # of planners' `Definition`
     absent: Assignments  # constants for records of forms that the shader does not have
     each: str
 
@@ -72,11 +65,13 @@ def definition_view(
     nodes |= {f"told.{path}": node for path, node in shader.told.items()}
     printer = ToldPrinter(registry, operator, {name: inlined(node) for name, node in nodes.items()}, kept)
     texts = printer.texts
-    forms: dict[str, str] = {}
+    general = _general(operator, shader, nodes, texts, list(kept))
     absent: dict[str, str] = {}
     records = {"Definition", "DefinitionShader"}
-    for field in plans.record("Definition").fields[_OF_ALL:]:
-        forms[field.name] = _form(field.type, f"told.{field.name}", texts, absent, records)
+    fields = [
+        general.get(field.name) or _form(field.type, f"told.{field.name}", texts, absent, records)
+        for field in plans.record("Definition").fields
+    ]
     static = static_of(shader, plans)
     records |= {one.record for one in static.forms if one.entries}
     records |= {"Pass", "Kept"} if static.kept else {"Pass"}
@@ -89,24 +84,42 @@ def definition_view(
         imports=dict(sorted(imports.items())),
         static=static,
         tensors=tuple(_tensors(operator, shader)),
-        doubles=tuple(_double(operator, name) for name in (one.name for one in operator.outputs)),
         constants=constants_of(printer),
         assignments=tuple(printer.assignments),
-        kept_sizes=tuple(
-            f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)
-        ),
-        lists=tuple(_list(texts[f"known.{one.name}"], one.kind) for one in shader.known_lists),
-        elements=tuple(f"*pair({texts[f'known.{one.name}']})" for one in shader.known_elements),
-        numbers=tuple(texts[f"known.{one.name}"] for one in shader.known_scalars),
-        bounds=tuple(
-            f"int({text})" if nodes[f"known.{one.name}"].type == ir.BOOL else text
-            for one in shader.bounds
-            for text in (texts[f"known.{one.name}"],)
-        ),
-        forms=tuple(forms.items()),
+        fields=tuple(fields),
         absent=tuple(absent.items()),
         each=next(iter(eaches), ""),
     )
+
+
+def _general(
+    operator: Operator,
+    shader: DefinitionShader,
+    nodes: Mapping[str, ir.Expr],
+    texts: Mapping[str, str],
+    kept: Sequence[str],
+) -> dict[str, str]:
+    """The fields that are told of every definition, those of forms apart."""
+    sizes = [f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)]
+    known = {name.removeprefix("known."): text for name, text in texts.items()}
+    bounds = [
+        f"int({known[one.name]})" if nodes[f"known.{one.name}"].type == ir.BOOL else known[one.name]
+        for one in shader.bounds
+    ]
+    return {
+        "is_double": " or ".join(_double(operator, one.name) for one in operator.outputs),
+        "tensors": "tensors",
+        "kept_sizes": f"KeptSizes(tensors, SHADER, lambda wanted: {_listed(sizes)})" if sizes else "[]",
+        "lists": _listed(_list(known[one.name], one.kind) for one in shader.known_lists),
+        "elements": _listed(f"*pair({known[one.name]})" for one in shader.known_elements),
+        "numbers": _listed(known[one.name] for one in shader.known_scalars),
+        "bounds": _listed(bounds),
+        "activations": f"activations(desc.{shader.fused}, SHADER.activations)" if shader.fused else "[]",
+    }
+
+
+def _listed(items: Iterable[str]) -> str:
+    return f"[{', '.join(items)}]"
 
 
 def _list(text: str, kind: str) -> str:
