@@ -28217,7 +28217,7 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
         1));
     int64_t right = dmlops_multiply(dmlops_add(tile->columns, row->reach), dmlops_add(dmlops_divide(tile->depth, 8),
         1));
-    return dmlops_add(left, right) < 2048;
+    return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
 /* The tile that suits the matrices: as large as leaves enough of them. */

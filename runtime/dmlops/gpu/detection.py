@@ -9,7 +9,7 @@ from typing import Any
 from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
-from .plans.matrix_units import WAVE
+from .plans.matrix_units import GROUP_MEMORY, WAVE
 from .vulkan_api import vk
 
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
@@ -17,7 +17,6 @@ _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
 _PROCESSORS = "VK_NV_shader_sm_builtins"
 PROCESSORS = 128  # of groups that wait for one another
 LARGEST_GROUP = 512  # threads, of tiles for matrix units
-GROUP_MEMORY = 32 << 10  # bytes that these have to have
 
 
 @dataclass(frozen=True)

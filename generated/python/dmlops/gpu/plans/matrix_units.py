@@ -58,7 +58,7 @@ from .tuning import (
 
 EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
 WAVE = 32  # threads
-UNITS_MEMORY = 2048  # vectors of 16 bytes in group memory, which devices with matrix units have at least
+GROUP_MEMORY = 32 * 1024  # bytes, which devices with matrix units have to have
 
 
 class UnitTile(NamedTuple):
@@ -180,7 +180,7 @@ def has_room(tile: UnitTile, row: Row) -> bool:
     """Whether group memory has room for a tile of both factors, in lines of whole vectors and one more."""
     left = tile.rows * (row.taps * tile.depth // 8 + 1)
     right = (tile.columns + row.reach) * (tile.depth // 8 + 1)
-    return left + right < UNITS_MEMORY
+    return left + right < GROUP_MEMORY // 16
 
 
 def unit_tile_for(found: Matrices) -> UnitTile:
