@@ -17,7 +17,7 @@ from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import bytes as of_bytes
-from dmlops.gpu.plans import contraction
+from dmlops.gpu.plans import matrices
 from dmlops.gpu.plans.bytes import ByteTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from gpu_device import device, run_in_guard_zones
@@ -227,14 +227,14 @@ def test_tiles_give_what_the_definition_gives(
         np.testing.assert_allclose(found, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-6)
     else:
         np.testing.assert_array_equal(found, wanted)
-    monkeypatch.setattr(contraction, "TILE_PRODUCTS", 2**40)
+    monkeypatch.setattr(matrices, "TILE_PRODUCTS", 2**40)
     assert passes(desc) == [0]
     assert run_in_guard_zones(device, desc, inputs)["OutputTensor"].tobytes() == found.tobytes()
 
 
 def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each product is 255 * 255: no float holds their sum, and integers of 32 bits only just."""
-    most = contraction.MOST_BYTES
+    most = matrices.MOST_BYTES
     desc = product("MatrixMultiplyInteger", of("UINT8", 4, most), of(S, most, 4), "INT32", "AB")
     a, b = np.full((4, most), 255, np.uint8), np.full((most, 4), -128, np.int8)
     points = {

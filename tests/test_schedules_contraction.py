@@ -15,7 +15,7 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler
-from dmlops.gpu.plans import contraction
+from dmlops.gpu.plans import contraction, matrices, ordering
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, planned_by
 
@@ -370,7 +370,7 @@ def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(gpu.planned(CASES["in parts"]).dispatches) == 2
     large = product(of("FLOAT32", 4096, 64), of("FLOAT32", 64, 4096), None)
     assert gpu.planned(large).dispatches[0].defines["TILE_ROWS"] == 128
-    monkeypatch.setattr(contraction, "TILE_PRODUCTS", 0)
+    monkeypatch.setattr(matrices, "TILE_PRODUCTS", 0)
     assert gpu.planned(small).dispatches[0].defines["PASS"] == 2
 
 
@@ -490,7 +490,7 @@ def test_tiles_of_phases_give_what_torch_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", ["whole places", "few channels, mirrored", "in parts"])
 def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "TILE_ORDERED", 0)
+    monkeypatch.setattr(ordering, "TILE_ORDERED", 0)
     assert passes(WINDOWS[name])[0] == 5
     check(device, WINDOWS[name])
     if name != "in parts":
@@ -510,8 +510,8 @@ UNALIGNED = {
 
 @pytest.mark.parametrize("name", UNALIGNED)
 def test_factors_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "TILE_COPIED", 1)
-    monkeypatch.setattr(contraction, "TILE_COPIED_LINES", 1)
+    monkeypatch.setattr(ordering, "TILE_COPIED", 1)
+    monkeypatch.setattr(ordering, "TILE_COPIED_LINES", 1)
     assert passes(UNALIGNED[name])[:2] == [5, 2]
     check(device, UNALIGNED[name])
     if name != "in parts":
