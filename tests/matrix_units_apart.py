@@ -158,12 +158,12 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     entry = "(number)" if is_alike else "(7 - (number))"
     instead = INSTEAD.replace("TILES", size[1]).replace("LEFT_ENTRY", entry)
     text = "static uint threadOfGroup;\n" + shader[:begin] + between + instead + shader[size.end() :]
-    text = re.sub(r"LoadShared\((scratch\[.*?\]), NON_PRIVATE\)", r"\1", text)
+    text = re.sub(r"LoadShared\(\s*(scratch\[[^;]*?\]),\s+NON_PRIVATE\)", r"\1", text)
     text = text.replace("#define OF_DEVICE 5", "#define OF_DEVICE 1")
     text = re.sub(r"#define (AVAILABLE|VISIBLE) 0x.*", r"#define \1 0", text)
-    text = re.sub(r"((?:Load|Store)\w+)\(tiles\[(.*?)\], ", r"\1(\2, ", text)
+    text = re.sub(r"((?:Load|Store)\w+)\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)
     text = re.sub(r"\[\[vk::ext_(extension|capability)\(.*?\)\]\].*\n", "", text)
-    text = re.sub(r"\bwave\b(?= [/%*])", "(thread / 32)", text)
+    text = re.sub(r"\bwave\b(?=\s+[/%*])", "(thread / 32)", text)
     text = text.replace("= WaveGetLaneIndex()", "= thread % 32")
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
-    return re.sub(r"\n    ((?:Contract|Attend|AddUp)\(group)", r"\n    threadOfGroup = thread;\n    \1", text)
+    return re.sub(r"\n    ((?:Contract|Attend|AddUp)\(\s*group)", r"\n    threadOfGroup = thread;\n    \1", text)

@@ -968,12 +968,12 @@ void AddParts(uint item)
 // What is subtracted from bytes
 int LeftLess(List at)
 {
-    return Chosen2(at);
+    return (int)Chosen2(at);
 }
 
 int RightLess(List at)
 {
-    return Chosen3(at);
+    return (int)Chosen3(at);
 }
 #endif
 

@@ -2,7 +2,8 @@
 // |x| and its product with y as unevaluated sums of two numbers (2 artanh(s) as in LogOfParts; products after Dekker
 // 1971), then ExpOfSum.
 // Error at most 0.9 ulp (float), 1 ulp (double), as measured.
-// needs: AtanhTail Bits CopySign ExpOfSum Infinity IsInfinity IsNan Magnitude NormalizeNearOne QuietNan Trunc TwoProduct
+// needs: AtanhTail Bits CopySign ExpOfSum Infinity IsInfinity IsNan Magnitude NormalizeNearOne QuietNan Trunc
+// needs: TwoProduct
 
 float Pow(float x, float y)
 {

@@ -108,5 +108,5 @@ def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> 
     )
     value = printer.made(contraction.output, contraction.value)
     less = (one.less for one in (contraction.left, contraction.right))
-    texts = ("" if one is None else printer.deciding(one) for one in less)
+    texts = ("" if one is None else printer.as_int(one) for one in less)
     return ContractedPass(number + (few is not None), left, right, output, value, contraction, few, *texts)

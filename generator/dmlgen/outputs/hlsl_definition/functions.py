@@ -50,6 +50,10 @@ class FunctionPrinter(NumberPrinter):
             return f"Narrow({self.deciding(node)})"
         return self.deciding(node, outer)
 
+    def as_int(self, node: ir.Expr) -> str:
+        """An integer that 32 bits hold whatever its bounds say, such as a zero point of bytes."""
+        return f"(int){self.deciding(node, ATOM)}" if self._is_wide(node) else self.deciding(node)
+
     def _widened(self, node: ir.Expr, outer: int = 0) -> str:
         """An integer of 64 bits."""
         return self.print(node, outer) if self._is_wide(node) else f"(int64_t){self.print(node, ATOM)}"
