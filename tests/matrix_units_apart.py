@@ -166,4 +166,5 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"\bwave\b(?=\s+[/%*])", "(thread / 32)", text)
     text = text.replace("= WaveGetLaneIndex()", "= thread % 32")
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
-    return re.sub(r"\n    ((?:Contract|Attend|AddUp)\(\s*group)", r"\n    threadOfGroup = thread;\n    \1", text)
+    begins = r"\n    ((?:Contract|Attend|AddUp)\(\s*group)"
+    return re.sub(begins, r"\n    threadOfGroup = thread;\n    \1", text)
