@@ -21,11 +21,19 @@ from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
 from test_attention_parts import MANY, decoding
 from test_hlsl import instructions, validate
-from test_schedules_contraction import convolution, filled, of, product, spread
+from test_schedules_contraction import (
+    convolution,
+    filled,
+    of,
+    of_many_images,
+    product,
+    spread,
+    tiles_of_any_size,
+)
 from test_schedules_rows import attention
 from test_schedules_sums import group_memory
 
-__all__ = ["device"]  # a fixture
+__all__ = ["device", "tiles_of_any_size"]  # fixtures
 
 UNITS = Capability.MATRIX_UNITS
 CAPABILITIES = {1, 9, 11, 22, 61, 62, 4433, 5345, 6022}  # the last two are those of matrix units
@@ -212,7 +220,8 @@ def test_tiles_and_parts_of_windows() -> None:
     assert chosen(32, 256, 14, 256) == (64, 216, 1)
     assert chosen(32, 512, 7, 512) == (64, 120, 1)
     assert chosen(32, 1024, 14, 256, 1) == (128, 98, 2)
-    assert chosen(1, 256, 14, 256) == (64, 8, 8)
+    assert chosen(1, 256, 14, 256) == (32, 32, 8)
+    assert chosen(1, 256, 56, 64, 1) == (32, 98, 1)
     assert chosen(32, 128, 28, 192) == (64, 309, 1)
 
 
@@ -324,7 +333,7 @@ def test_factors_in_order_give_them_too(
 
 @pytest.mark.parametrize("tile", TILES)
 def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: tile)
+    monkeypatch.setattr(matrix_units, "unit_tile_for", lambda *given: tile)
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
@@ -332,7 +341,7 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
 @pytest.mark.parametrize("name", TALL)
 def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for chooses in ("unit_tile_for", "phase_tile_for"):
-        monkeypatch.setattr(matrix_units, chooses, lambda found: UnitTile(128, 128, 32, 64, 32, 1))
+        monkeypatch.setattr(matrix_units, chooses, lambda *given: UnitTile(128, 128, 32, 64, 32, 1))
     check(device, WINDOWS[name])
 
 
@@ -452,12 +461,14 @@ def test_attention_does_not_see_what_nothing_wrote(device: Any) -> None:
     assert np.isfinite(attends(device, desc, arrays)).all()
 
 
-def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
+def test_plans_in_c_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     library = Library(tmp_path)
     large = [product(half(size, size), half(size, size), None) for size in (1024, 2048, 4096)]
     sizes = [*ATTENTIONS.values(), (8, 512, 512, 12, 64, 64)]
     attending = [attention(one, "FLOAT16")[0] for one in sizes]
-    for desc in [*CASES.values(), *large, *attending]:
+    many = [of_many_images(desc) for desc in WINDOWS.values()]
+    for desc in [*CASES.values(), *many, *large, *attending]:
         for capabilities in (NO_CAPABILITIES, UNITS):
             assert library.plan(desc, capabilities) == expected(desc, capabilities), desc
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,20 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler
-from dmlops.gpu.plans import contraction, matrices, ordering
+from dmlops.gpu.plans import contraction, matrices, ordering, sliding
+from dmlops.gpu.plans.capabilities import Capability
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, planned_by
 
 __all__ = ["device"]
+
+
+@pytest.fixture(autouse=True)
+def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of convolutions that are small enough for a test; windows would slide there."""
+    monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
+    monkeypatch.setattr(sliding, "SLIDING_POINTS", 0)
+
 
 LET = {
     "r": "OutputTensor.DimensionCount",
@@ -355,10 +365,37 @@ def test_phases_that_meet_nothing_are_few() -> None:
     assert passes(spread(*alone, Strides=4, **small)) == [0]
 
 
-def test_c_plans_the_same(tmp_path: Path) -> None:
+def of_many_images(desc: Any) -> Any:
+    """The same with so many of them that no window slides where there are rows for tiles."""
+    tensors = {name: getattr(desc, name) for name in ("InputTensor", "OutputTensor")}
+    sizes = {name: (4096 * one.Sizes[0], *one.Sizes[1:]) for name, one in tensors.items()}
+    return replace(desc, **{name: replace(one, Sizes=sizes[name]) for name, one in tensors.items()})
+
+
+def test_c_plans_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     library = Library(tmp_path)
-    for name, desc in (CASES | WINDOWS | SPREAD).items():
+    windows = WINDOWS | SPREAD
+    for name, desc in (CASES | windows).items():
         assert library.plan(desc) == expected(desc), name
+    for name, desc in windows.items():
+        assert library.plan(of_many_images(desc)) == expected(of_many_images(desc)), name
+
+
+def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    windows = WINDOWS | SPREAD
+    assert {name: passes(desc) for name, desc in windows.items()} == {name: [1] for name in windows}
+    many = {name: passes(of_many_images(desc)) for name, desc in windows.items()}
+    few_rows = {
+        "channel by channel, activated", "few rows", "channel by channel, in twos", "channel by channel",
+        "two filters a channel",
+    }  # fmt: skip
+    assert {name for name, found in many.items() if found == [1]} == few_rows
+    point = convolution(of("FLOAT16", 1, 64, 9, 9), of("FLOAT16", 64, 64, 1, 1), StartPadding=0, EndPadding=0)
+    assert passes(point) == [1]
+    units = gpu.planned(point, Capability.MATRIX_UNITS).dispatches
+    assert [one.defines.get("MATRIX_UNITS", 0) for one in units] == [1]
 
 
 def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:

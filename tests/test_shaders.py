@@ -7,18 +7,22 @@ them; with DMLOPS_ALL_SHADERS=1 (`make shaders`) all of them are.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, shader
+from dmlops.gpu.plans import sliding
+from dmlops.gpu.work import Dispatch
 from test_hlsl import instructions, validate
 
 GENERATED = Path(__file__).parents[1] / "generated"
@@ -39,6 +43,15 @@ CAPABILITIES = {
 Defines = Mapping[str, int | str]
 
 
+def dispatches(desc: dmlops.Description) -> Iterator[Dispatch]:
+    """Those that a description leads to, and those that a larger one would; none where it is too large for
+    32 bits."""
+    with contextlib.suppress(gpu.Unsupported):
+        yield from gpu.planned(desc).dispatches
+        with mock.patch.multiple(sliding, SLIDING_PRODUCTS=0, SLIDING_POINTS=0):
+            yield from gpu.planned(desc).dispatches
+
+
 def variants(operator: str) -> list[Defines]:
     """The macros of every dispatch that the operator's matrix leads to, those with new types first."""
     matrix = json.loads((GENERATED / "matrix" / f"{operator}.json").read_text(encoding="utf-8"))
@@ -46,11 +59,7 @@ def variants(operator: str) -> list[Defines]:
     for case in matrix["cases"]:
         if case["kind"] in ("positive", "boundary") and case["expect"]["ok"]:
             desc = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
-            try:
-                work = gpu.planned(desc)
-            except gpu.Unsupported:  # too large for 32 bits
-                continue
-            for dispatch in work.dispatches:
+            for dispatch in dispatches(desc):
                 if dispatch.shader is None:  # others are variants of their own operator
                     found.setdefault(frozenset(dispatch.defines.items()), dispatch.defines)
     if WHOLE_SWEEP:

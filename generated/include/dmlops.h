@@ -24719,8 +24719,8 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row);
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result);
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result);
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -24816,7 +24816,7 @@ DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t rows);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -28220,9 +28220,18 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. */
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result) {
+/* The tile that suits the matrices: as large as leaves enough of them. `channels` are those of a place of the window. */
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, dmlops_plan_UnitTile* result) {
+    if ((found->column_axis == -1) && (dmlops_plan_tiles_of(planning, found, 64, 128) < 128)) {
+        result->rows = 32;
+        result->columns = 64;
+        result->depth = (dmlops_modulo(channels, 64) == 0) ? 64 : 32;
+        result->wave_rows = 32;
+        result->wave_columns = 16;
+        result->ahead = 1;
+        return;
+    }
     if ((found->column_axis == -1) && dmlops_plan_is_tall(planning, found)) {
         result->rows = 128;
         result->columns = 128;
@@ -28309,7 +28318,6 @@ DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const d
         return;
     }
     int64_t enough = 256;
-    int64_t depth = (found->right.vector > 1) ? 64 : 32;
     if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
         found, 128, 128) >= enough)) {
         result->rows = 128;
@@ -28320,12 +28328,21 @@ DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const d
         result->ahead = 1;
         return;
     }
+    if ((dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) && (found->right.vector > 1)) {
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
+    }
     if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
         result->rows = 64;
         result->columns = 128;
-        result->depth = depth;
+        result->depth = 32;
         result->wave_rows = 32;
-        result->wave_columns = 32;
+        result->wave_columns = 64;
         result->ahead = 1;
         return;
     }
@@ -28357,7 +28374,8 @@ DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlop
     if ((row->taps == 1) && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough) && (tile->columns > 32)) {
         int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
             groups);
-        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
+        int64_t least = (found->column_axis == -1) ? 256 : 64;
+        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), 8), 1);
     }
     dmlops_plan_split_into(planning, parts, found->depth, dmlops_multiply(tile->depth, row->taps), down, across,
         result);
@@ -28402,7 +28420,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Matrices found;
     dmlops_plan_in_rows(planning, given, window, &row, &found);
     dmlops_plan_UnitTile tile;
-    dmlops_plan_unit_tile_for(planning, &found, &tile);
+    dmlops_plan_unit_tile_for(planning, &found, told->factors.depth, &tile);
     if (dmlops_plan_is_divided(planning, window)) {
         dmlops_plan_UnitTile made_1;
         dmlops_plan_phase_tile_for(planning, &found, &made_1);
@@ -29898,15 +29916,21 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return is_straight;
 }
 
-/* Whether a contraction has a window, and so few rows for each group of channels that they make no tile. Places that
-   are quotients only blocks have. */
+/* Whether a contraction has a window, and so few rows for each group of channels that they make no tile, or so few
+   products that tiles leave most of a GPU idle. Places that are quotients only blocks have. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t rows) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
-    if (!told->factors.applies || (window->sizes.count == 0) || (rows >= 4)) {
+    if (!told->factors.applies || (window->sizes.count == 0)) {
         return 0;
     }
-    return !dmlops_plan_is_divided(planning, window) || dmlops_plan_in_blocks(planning, told, shader);
+    if ((found->rows < 4) && !dmlops_plan_is_divided(planning, window)) {
+        return 1;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int64_t few = (dmlops_plan_element_count(planning, &window->sizes) == 1) ? 4194304 : 16777216;
+    return ((found->rows < 4) || (products <= few)) && dmlops_plan_in_blocks(planning, told, shader);
 }
 
 /* Whether threads work out blocks. */
@@ -30016,7 +30040,7 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
 /* How many threads may share the layers of a block: those of a sum. */
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers) {
-    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
+    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
 }
 
 /* How many threads share a block: more where there are few blocks. */
@@ -30500,8 +30524,8 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Bytes and thin matrices by passes of their own, others by matrix units where they suit these, else by sliding over
-   the input where a group of channels has few rows, else by tiles of ordinary arithmetic; and by the passes of the
+/* Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over the input,
+   others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the passes of the
    definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -30517,16 +30541,18 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
         dmlops_plan_thin(planning, told, shader, &thin);
         return;
     }
-    if (dmlops_plan_suits_units(planning, told, shader, &found)) {
-        dmlops_plan_matrix_units(planning, told, shader, &found);
-        return;
-    }
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    if (dmlops_plan_suits_sliding(planning, told, shader, found.rows)) {
+    int has_units = dmlops_plan_suits_units(planning, told, shader, &found);
+    int is_point = dmlops_plan_element_count(planning, &told->factors.window.sizes) == 1;
+    if (dmlops_plan_suits_sliding(planning, told, shader, &found) && !(has_units && is_point)) {
         dmlops_plan_sliding(planning, told, shader);
+        return;
+    }
+    if (has_units) {
+        dmlops_plan_matrix_units(planning, told, shader, &found);
         return;
     }
     if (found.is_worth) {

@@ -52,6 +52,7 @@ from .tuning import (
     UNITS_SHORT,
     UNITS_TALL,
     UNITS_TAPS,
+    UNITS_WINDOW_PART,
 )
 
 EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
@@ -181,8 +182,11 @@ def has_room(tile: UnitTile, row: Row) -> bool:
     return left + right < GROUP_MEMORY // 16
 
 
-def unit_tile_for(found: Matrices) -> UnitTile:
-    """The tile that suits the matrices: as large as leaves enough of them."""
+def unit_tile_for(found: Matrices, channels: int) -> UnitTile:
+    """The tile that suits the matrices: as large as leaves enough of them. `channels` are those of a place of
+    the window."""
+    if found.column_axis == NONE and tiles_of(found, 64, 128) < UNITS_GROUPS:
+        return UnitTile(32, 64, 64 if channels % 64 == 0 else 32, 32, 16, 1)
     if found.column_axis == NONE and is_tall(found):
         return UnitTile(128, 128, 32, 64, 32, 1)
     if found.column_axis == NONE:
@@ -206,11 +210,12 @@ def phase_tile_for(found: Matrices) -> UnitTile:
     if found.rows <= TILE_FEW_ROWS:
         return UnitTile(32, 64, 32, 32, 16, 1)
     enough = 2 * UNITS_GROUPS
-    depth = 64 if found.right.vector > 1 else 32  # what is gathered takes more registers
     if ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= enough:
         return UnitTile(128, 128, 32, 64, 32, 1)
+    if tiles_of(found, 64, 128) >= enough and found.right.vector > 1:
+        return UnitTile(64, 128, 64, 32, 32, 1)
     if tiles_of(found, 64, 128) >= enough:
-        return UnitTile(64, 128, depth, 32, 32, 1)
+        return UnitTile(64, 128, 32, 32, 64, 1)  # what is gathered takes more registers
     return UnitTile(64, 64, 64, 32, 32, 1)
 
 
@@ -230,7 +235,8 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
     if row.taps == 1 and found.columns % 4 == 0 and groups < enough and tile.columns > 32:
         # Of tall tiles one too many would wait for all others.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
-        parts = max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
+        least = UNITS_WINDOW_PART if found.column_axis == NONE else UNITS_PART
+        parts = max(min(wanted, found.depth // least, UNITS_MOST_PARTS), 1)
     return split_into(parts, found.depth, tile.depth * row.taps, down, across)
 
 
@@ -261,7 +267,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     is_windowed = given.column_axis == NONE
     row = row_of(told, shader, given)
     found = in_rows(given, window, row)
-    tile = unit_tile_for(found)
+    tile = unit_tile_for(found, told.factors.depth)
     if is_divided(window):
         tile = phase_tile_for(found)
     if row.taps > 1:

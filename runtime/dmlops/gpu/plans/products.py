@@ -5,6 +5,7 @@ from __future__ import annotations
 from .bytes import plan_bytes, suits_bytes
 from .contraction import plan_contraction
 from .definition import Definition, DefinitionShader, plan_definition
+from .loops import element_count
 from .matrices import is_of_bytes, matrices_of
 from .matrix_units import plan_matrix_units, suits_units
 from .planning import Planning
@@ -13,9 +14,9 @@ from .thin import is_thin, plan_thin, thin_of
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """Bytes and thin matrices by passes of their own, others by matrix units where they suit these, else by
-    sliding over the input where a group of channels has few rows, else by tiles of ordinary arithmetic; and
-    by the passes of the definition where those are as good."""
+    """Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over
+    the input, others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the
+    passes of the definition where those are as good."""
     found = matrices_of(told, shader)
     if suits_bytes(told, shader, found):
         plan_bytes(out, told, shader, found)
@@ -24,14 +25,16 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
     if is_thin(told, thin):
         plan_thin(out, told, shader, thin)
         return
-    if suits_units(out, told, shader, found):
-        plan_matrix_units(out, told, shader, found)
-        return
     if is_of_bytes(told, shader):
         plan_definition(out, told, shader)
         return
-    if suits_sliding(told, shader, found.rows):
+    has_units = suits_units(out, told, shader, found)
+    is_point = element_count(told.factors.window.sizes) == 1  # of which matrix units have small tiles
+    if suits_sliding(told, shader, found) and not (has_units and is_point):
         plan_sliding(out, told, shader)
+        return
+    if has_units:
+        plan_matrix_units(out, told, shader, found)
         return
     if found.is_worth:
         plan_contraction(out, told, shader, found)

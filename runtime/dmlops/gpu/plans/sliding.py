@@ -1,4 +1,5 @@
-"""Folds under a sliding window: poolings, and convolutions with few rows for each part of the input.
+"""Folds under a sliding window: poolings, and convolutions with few rows for each part of the input, or small
+ones.
 
 A thread works out a block of neighbouring elements, whose windows overlap, and reads once what they share. Of
 a window with too many places for that, or that is alone, some threads share the places.
@@ -35,6 +36,7 @@ from .loops import (
     power_below,
     times,
 )
+from .matrices import Matrices
 from .phases import is_divided, row_dimension, upright
 from .planning import Planning
 from .told import NONE, Sizes, Tensor
@@ -52,6 +54,8 @@ from .tuning import (
     SHARING_BUSY,
     SHARING_LANES,
     SHARING_THREADS,
+    SLIDING_POINTS,
+    SLIDING_PRODUCTS,
     TILE_DIRECT_ROWS,
 )
 
@@ -163,13 +167,17 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
     return is_straight
 
 
-def suits_sliding(told: Definition, shader: DefinitionShader, rows: int) -> bool:
-    """Whether a contraction has a window, and so few rows for each group of channels that they make no tile.
-    Places that are quotients only blocks have."""
+def suits_sliding(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Whether a contraction has a window, and so few rows for each group of channels that they make no tile,
+    or so few products that tiles leave most of a GPU idle. Places that are quotients only blocks have."""
     window = told.factors.window
-    if not told.factors.applies or len(window.sizes) == 0 or rows >= TILE_DIRECT_ROWS:
+    if not told.factors.applies or len(window.sizes) == 0:
         return False
-    return not is_divided(window) or in_blocks(told, shader)
+    if found.rows < TILE_DIRECT_ROWS and not is_divided(window):
+        return True
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    few = SLIDING_POINTS if element_count(window.sizes) == 1 else SLIDING_PRODUCTS
+    return (found.rows < TILE_DIRECT_ROWS or products <= few) and in_blocks(told, shader)
 
 
 def in_blocks(told: Definition, shader: DefinitionShader) -> bool:

@@ -134,6 +134,8 @@ UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
 "groups of matrix units that keep a GPU busy; in attention and sums, too, and half of those of thin matrices"
 UNITS_PART = 64  # NVIDIA H200: 32 at 1.00, 128 at 1.00, 256 at 1.00
 "products in a part of a sum, at least"
+UNITS_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
+"the same with a window"
 UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
 "parts of a sum, at most"
 UNITS_TALL = 32  # not measured
@@ -202,8 +204,12 @@ BLOCK_FEW = 32768  # not measured
 "threads that keep it busy where each has one row; with fewer, blocks have fewer columns"
 BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
 "channels of a block that a thread has to itself, at least"
-BLOCK_SHARES = 8  # NVIDIA H200: 4 at 0.87
+BLOCK_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
 "threads that share the channels of a block, at most: each of a wave has the same ones"
+SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
+"products of all sums of a convolution, at most, for which windows slide although there are rows for tiles"
+SLIDING_POINTS = 4194304  # NVIDIA H200: 1.0 to 2.4 times as fast, with 13 million 0.8 to 1.1
+"the same where windows have one place"
 SHARING_THREADS = 256  # not measured
 "threads in a group where they share windows"
 SHARING_BUSY = 262144  # not measured
