@@ -76,7 +76,7 @@ WINDOWS = {
     "one place, in steps": convolution(
         half(2, 32, 16, 16), half(48, 32, 1, 1), StartPadding=0, EndPadding=0, Strides=2
     ),
-    "one place, in parts": convolution(half(1, 160, 8, 8), half(48, 160, 1, 1), StartPadding=0, EndPadding=0),
+    "one place, in parts": convolution(half(1, 512, 8, 8), half(48, 512, 1, 1), StartPadding=0, EndPadding=0),
     "groups, dilated, with gaps": convolution(
         half(2, 24, 7, 7, strides=(2000, 80, 11, 1)), half(32, 12, 3, 3), Dilations=2, GroupCount=2
     ),
@@ -126,9 +126,14 @@ ROW_TILES = {
     "few": None, "tall": UnitTile(128, 128, 16, 64, 32, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1),
 }  # fmt: skip
 CASES = {**PRODUCTS, **WINDOWS}
-TALL = (  # windows whose places, groups, borders and phases a tall tile meets, each at least once
-    "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps", "backward, in twos",
-    "backward, groups, few channels", "backward, side by side",
+WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meets, each at least once
+    *((name, UnitTile(128, 128, 32, 64, 32, 1)) for name in (
+        "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps",
+        "backward, in twos", "backward, groups, few channels", "backward, side by side",
+    )),
+    *((name, UnitTile(64, 128, 32, 32, 32, 1)) for name in ("whole places", "few channels", "one place")),
+    *((name, UnitTile(64, 128, 32, 32, 64, 1)) for name in ("backward, in twos", "backward, in parts")),
+    ("one place", UnitTile(64, 64, 64, 32, 32, 1)),
 )  # fmt: skip
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
     "one key": (1, 9, 1, 1, 8, 8),
@@ -219,7 +224,7 @@ def test_tiles_and_parts_of_windows() -> None:
     assert chosen(32, 128, 28, 128) == (128, 207, 1)
     assert chosen(32, 256, 14, 256) == (64, 216, 1)
     assert chosen(32, 512, 7, 512) == (64, 120, 1)
-    assert chosen(32, 1024, 14, 256, 1) == (128, 98, 2)
+    assert chosen(32, 1024, 14, 256, 1) == (64, 392, 1)
     assert chosen(1, 256, 14, 256) == (32, 32, 8)
     assert chosen(1, 256, 56, 64, 1) == (32, 98, 1)
     assert chosen(32, 128, 28, 192) == (64, 309, 1)
@@ -338,10 +343,12 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
 
-@pytest.mark.parametrize("name", TALL)
-def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for chooses in ("unit_tile_for", "phase_tile_for"):
-        monkeypatch.setattr(matrix_units, chooses, lambda *given: UnitTile(128, 128, 32, 64, 32, 1))
+@pytest.mark.parametrize(("name", "tile"), WINDOW_TILES)
+def test_larger_tiles_of_windows_give_them_too(
+    name: str, tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for chooses in ("window_tile_for", "phase_tile_for"):
+        monkeypatch.setattr(matrix_units, chooses, lambda *given: tile)
     check(device, WINDOWS[name])
 
 

@@ -24719,8 +24719,10 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row);
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, dmlops_plan_UnitTile* result);
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result);
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -28220,10 +28222,12 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. `channels` are those of a place of the window. */
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+/* The tile that suits matrices under a window: as large as leaves enough of them. `channels` are those of a place of
+   the window. */
+DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, dmlops_plan_UnitTile* result) {
-    if ((found->column_axis == -1) && (dmlops_plan_tiles_of(planning, found, 64, 128) < 128)) {
+    int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
+    if (tiles < 128) {
         result->rows = 32;
         result->columns = 64;
         result->depth = (dmlops_modulo(channels, 64) == 0) ? 64 : 32;
@@ -28232,7 +28236,16 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         result->ahead = 1;
         return;
     }
-    if ((found->column_axis == -1) && dmlops_plan_is_tall(planning, found)) {
+    if ((tiles < 256) && (found->right.vector > 1)) {
+        result->rows = 64;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
+    }
+    if (dmlops_plan_is_tall(planning, found)) {
         result->rows = 128;
         result->columns = 128;
         result->depth = 32;
@@ -28241,15 +28254,18 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         result->ahead = 1;
         return;
     }
-    if (found->column_axis == -1) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
+    result->rows = 64;
+    result->columns = 128;
+    result->depth = 32;
+    result->wave_rows = 32;
+    result->wave_columns = 32;
+    result->ahead = 1;
+    return;
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. */
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result) {
     if (found->rows <= 16) {
         result->rows = 16;
         result->columns = 64;
@@ -28420,16 +28436,21 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Matrices found;
     dmlops_plan_in_rows(planning, given, window, &row, &found);
     dmlops_plan_UnitTile tile;
-    dmlops_plan_unit_tile_for(planning, &found, told->factors.depth, &tile);
-    if (dmlops_plan_is_divided(planning, window)) {
+    dmlops_plan_unit_tile_for(planning, &found, &tile);
+    if (is_windowed) {
         dmlops_plan_UnitTile made_1;
-        dmlops_plan_phase_tile_for(planning, &found, &made_1);
+        dmlops_plan_window_tile_for(planning, &found, told->factors.depth, &made_1);
         tile = made_1;
     }
-    if (row.taps > 1) {
+    if (dmlops_plan_is_divided(planning, window)) {
         dmlops_plan_UnitTile made_2;
-        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_2);
+        dmlops_plan_phase_tile_for(planning, &found, &made_2);
         tile = made_2;
+    }
+    if (row.taps > 1) {
+        dmlops_plan_UnitTile made_3;
+        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_3);
+        tile = made_3;
     }
     dmlops_plan_Split split;
     dmlops_plan_unit_split(planning, &found, &tile, &row, &split);
@@ -28446,9 +28467,9 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Matrices factors;
     factors = found;
     if (is_copied) {
-        dmlops_plan_Matrices made_3;
-        dmlops_plan_copied(planning, &found, 8, &made_3);
-        factors = made_3;
+        dmlops_plan_Matrices made_4;
+        dmlops_plan_copied(planning, &found, 8, &made_4);
+        factors = made_4;
     }
     int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
     int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
@@ -28462,18 +28483,18 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_define_matrices(planning, told, shader, &found, tile.depth, row.taps);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_4;
-    made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_4);
+    dmlops_plan_Buffer made_5;
+    made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_5);
     dmlops_out_share(planning);
     int64_t number = contracted->number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
         contracted->left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 made_5;
-    dmlops_plan_window_words(planning, told, shader, &made_5);
+    dmlops_plan_int_96 made_6;
+    dmlops_plan_window_words(planning, told, shader, &made_6);
     dmlops_plan_CommonConstants common;
     common.split = split;
-    dmlops_plan_int_96_copy(&common.window, &made_5);
+    dmlops_plan_int_96_copy(&common.window, &made_6);
     common.known = known;
     if (is_copied) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
@@ -28481,26 +28502,26 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right.is_along);
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 3),
             copied_items);
-        dmlops_plan_Halves made_6;
-        made_6.is_along = left.is_along;
-        made_6.vector = 8;
-        left = made_6;
         dmlops_plan_Halves made_7;
-        made_7.is_along = right.is_along;
+        made_7.is_along = left.is_along;
         made_7.vector = 8;
-        right = made_7;
+        left = made_7;
+        dmlops_plan_Halves made_8;
+        made_8.is_along = right.is_along;
+        made_8.vector = 8;
+        right = made_8;
     }
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
             dmlops_plan_in_order(planning, &found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_8;
-        made_8.is_along = 1;
-        made_8.vector = 8;
-        left = made_8;
-        dmlops_plan_Matrices made_9;
-        dmlops_plan_ordered(planning, &found, output, &made_9);
-        factors = made_9;
+        dmlops_plan_Halves made_9;
+        made_9.is_along = 1;
+        made_9.vector = 8;
+        left = made_9;
+        dmlops_plan_Matrices made_10;
+        dmlops_plan_ordered(planning, &found, output, &made_10);
+        factors = made_10;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);

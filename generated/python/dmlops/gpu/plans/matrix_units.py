@@ -184,15 +184,21 @@ def has_room(tile: UnitTile, row: Row) -> bool:
     return left + right < GROUP_MEMORY // 16
 
 
-def unit_tile_for(found: Matrices, channels: int) -> UnitTile:
-    """The tile that suits the matrices: as large as leaves enough of them. `channels` are those of a place of
-    the window."""
-    if found.column_axis == NONE and tiles_of(found, 64, 128) < UNITS_GROUPS:
+def window_tile_for(found: Matrices, channels: int) -> UnitTile:
+    """The tile that suits matrices under a window: as large as leaves enough of them. `channels` are those of
+    a place of the window."""
+    tiles = tiles_of(found, 64, 128)
+    if tiles < UNITS_GROUPS:
         return UnitTile(32, 64, 64 if channels % 64 == 0 else 32, 32, 16, 1)
-    if found.column_axis == NONE and is_tall(found):
+    if tiles < 2 * UNITS_GROUPS and found.right.vector > 1:
+        return UnitTile(64, 64, 64, 32, 32, 1)
+    if is_tall(found):
         return UnitTile(128, 128, 32, 64, 32, 1)
-    if found.column_axis == NONE:
-        return UnitTile(64, 128, 32, 32, 32, 1)
+    return UnitTile(64, 128, 32, 32, 32, 1)
+
+
+def unit_tile_for(found: Matrices) -> UnitTile:
+    """The tile that suits the matrices: as large as leaves enough of them."""
     if found.rows <= 16:
         return UnitTile(16, 64, 64, 16, 16, 2)
     if found.rows <= TILE_FEW_ROWS:
@@ -269,7 +275,9 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     is_windowed = given.column_axis == NONE
     row = row_of(told, shader, given)
     found = in_rows(given, window, row)
-    tile = unit_tile_for(found, told.factors.depth)
+    tile = unit_tile_for(found)
+    if is_windowed:
+        tile = window_tile_for(found, told.factors.depth)
     if is_divided(window):
         tile = phase_tile_for(found)
     if row.taps > 1:
