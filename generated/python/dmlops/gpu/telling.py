@@ -27,7 +27,8 @@ from ..tensor import TensorDesc
 from . import movement
 from .defining import Defining, absent, bits, pair, places, told_of
 from .memory import buffer_size
-from .plans.definition import Definition, DefinitionShader, plan_definition
+from .plans.defined import Definition, DefinitionShader
+from .plans.definition import plan_definition
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
 from .plans.nearby import plan_nearby

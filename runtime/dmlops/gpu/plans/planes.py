@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .definition import Definition, Known, Lists
+from .defined import Definition
+from .known import Known, Lists
 from .loops import Dimensions, Loop, Words, dimensions, element_count
 from .told import Groups, Tensor
 

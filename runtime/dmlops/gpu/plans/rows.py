@@ -5,14 +5,10 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .definition import (
-    Definition,
-    DefinitionShader,
-    Lists,
-    RowsPass,
-    plan_definition,
-)
+from .defined import Definition, DefinitionShader, RowsPass
+from .definition import plan_definition
 from .forms import begin_form
+from .known import Lists
 from .loops import (
     COUNT_LIMIT,
     Dimensions,

@@ -12,18 +12,10 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .definition import (
-    Definition,
-    DefinitionShader,
-    Eight,
-    Frame,
-    Lists,
-    Sliding,
-    eight,
-    padded,
-    plan_definition,
-)
+from .defined import Definition, DefinitionShader, Frame, Sliding
+from .definition import plan_definition
 from .forms import begin_form
+from .known import Eight, Lists, eight, padded
 from .loops import (
     Dimensions,
     Loop,

@@ -4,23 +4,26 @@
 
 from __future__ import annotations
 
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight
+from .defined import MAX_COUNT, Definition
+from .known import Eight
 from .loops import ceil_div, element_count, times
-from .matrices import Matrices, Side, is_direct
+from .matrices import Matrices, Side
+from .phases import is_divided
 from .told import NONE
 from .tuning import TILE_COPIED, TILE_COPIED_LINES, TILE_ORDERED
 
 ORDER_PASS = 3  # puts the left factor in order, or both; its number, from the contraction's
 
 
-def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def is_put_in_order(told: Definition, found: Matrices) -> bool:
     """Whether the left factor is put in order first: where it must be, or where there are enough products."""
-    window, left = told.factors.window, told.tensors[shader.contracted.left]
+    window = told.factors.window
     if found.column_axis != NONE:
         return False
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
-    return not is_direct(window, left) or (is_scattered and products >= TILE_ORDERED)
+    is_direct = found.tap.is_even and not is_divided(window)
+    return not is_direct or (is_scattered and products >= TILE_ORDERED)
 
 
 def row_pitch(found: Matrices) -> int:
