@@ -23875,6 +23875,7 @@ typedef struct dmlops_plan_RowsParams {
 typedef struct dmlops_plan_Layout {
     dmlops_plan_Loop_16 kept;
     dmlops_plan_Loop_16 reduced;
+    dmlops_plan_int_64 widths;
     int64_t vector;
 } dmlops_plan_Layout;
 
@@ -24451,6 +24452,8 @@ DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size
     dmlops_plan_Dimension* result);
 DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_10* result);
+DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    dmlops_plan_Dimension_10* result);
 DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
     result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
@@ -24874,13 +24877,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
 DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t place, dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
 DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result);
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25089,6 +25091,21 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, loop->size, &made_2, &made_4);
         dmlops_plan_Dimension_10_insert(planning, result, result->count, &made_4);
+    }
+    return;
+}
+
+/* Dimensions of these sizes, which no strides go along with. */
+DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    dmlops_plan_Dimension_10* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
+        const int64_t size = sizes->items[each_1];
+        dmlops_plan_int_16 made_2;
+        made_2.count = 0;
+        dmlops_plan_Dimension made_3;
+        dmlops_plan_dimension(planning, size, &made_2, &made_3);
+        dmlops_plan_Dimension_10_insert(planning, result, result->count, &made_3);
     }
     return;
 }
@@ -25309,15 +25326,13 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
         (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
         return -1;
     }
-    int made_1 = 0;
-    dmlops_plan_int_64 made_3;
-    dmlops_plan_rows_in(planning, view, tensor, sizes, &made_3);
-    for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-        const int64_t place = made_3.items[each_2];
-        made_1 = made_1 || (dmlops_modulo(place, vector) != 0);
-    }
-    if (made_1) {
-        return -1;
+    dmlops_plan_int_64 made_2;
+    dmlops_plan_rows_in(planning, view, tensor, sizes, &made_2);
+    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
+        const int64_t place = made_2.items[each_1];
+        if (dmlops_modulo(place, vector) != 0) {
+            return -1;
+        }
     }
     return view->tensor;
 }
@@ -27161,18 +27176,21 @@ DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dml
 /* Whether both factors are put in order first where no window is: if one of them has no whole vectors (it `has_gaps`),
    no two matrices share any of them, and each element is read often. */
 DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
+    if (!has_gaps || (dmlops_min(found->rows, found->columns) < 256)) {
+        return 0;
+    }
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        if ((size > 1) && ((found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
+            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0))) {
+            return 0;
+        }
+    }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
         found->depth), found->count);
-    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
-            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
-        is_own = is_own && ((size <= 1) || !is_shared);
-    }
-    return is_own && has_gaps && (products >= 134217728);
+    return (products >= 134217728) && (elements < dmlops_divide(INT64_C(2147483648), 4));
 }
 
 /* The same with both factors in order, of which `vector` elements take 16 bytes. */
@@ -28454,7 +28472,7 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
         for (int64_t place = 0; place < passes->count; ++place) {
             const dmlops_plan_Pass * one = &passes->items[dmlops_item(planning,
                 dmlops_subtract(dmlops_subtract(passes->count, 1), place), passes->count)];
-            if (dmlops_plan_is_needed(planning, one, there, wanted)) {
+            if (((one->writes & wanted) != 0) || ((one->outputs & there) != 0)) {
                 wanted = (wanted | one->reads) | one->writes;
             }
         }
@@ -28936,21 +28954,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), shape->count);
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < shape->count; ++each_2) {
-        const int64_t size = shape->items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        dmlops_plan_Loop made_4;
-        made_4.size = size;
-        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
-    }
-    dmlops_plan_Dimension_10 made_5;
-    dmlops_plan_dimensions(planning, &made_1, &made_5);
+    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_extents(planning, shape, &made_1);
     dmlops_plan_DefinitionParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_5);
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_1);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &told->elements);
@@ -29568,43 +29575,22 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result) {
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < output->sizes.count; ++each_2) {
-        const int64_t size = output->sizes.items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        dmlops_plan_Loop made_4;
-        made_4.size = size;
-        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
-    }
-    dmlops_plan_Dimension_10 made_5;
-    dmlops_plan_dimensions(planning, &made_1, &made_5);
-    dmlops_plan_Loop_16 made_6;
-    made_6.count = 0;
-    dmlops_plan_int_16 made_7;
-    made_7.count = 0;
-    dmlops_plan_Loop made_8;
-    made_8.size = down;
-    dmlops_plan_int_16_copy(&made_8.strides, &made_7);
-    dmlops_plan_Loop_16_insert(planning, &made_6, made_6.count, &made_8);
-    dmlops_plan_int_16 made_9;
-    made_9.count = 0;
-    dmlops_plan_Loop made_10;
-    made_10.size = across;
-    dmlops_plan_int_16_copy(&made_10.strides, &made_9);
-    dmlops_plan_Loop_16_insert(planning, &made_6, made_6.count, &made_10);
-    dmlops_plan_Dimension_10 made_11;
-    dmlops_plan_dimensions(planning, &made_6, &made_11);
-    dmlops_plan_Extent made_12;
-    dmlops_plan_extent_of(planning, output, &made_12);
-    dmlops_plan_Dimension_10_copy(&result->sizes, &made_5);
+    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_extents(planning, &output->sizes, &made_1);
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, down);
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, across);
+    dmlops_plan_Dimension_10 made_3;
+    dmlops_plan_extents(planning, &made_2, &made_3);
+    dmlops_plan_Extent made_4;
+    dmlops_plan_extent_of(planning, output, &made_4);
+    dmlops_plan_Dimension_10_copy(&result->sizes, &made_1);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
     dmlops_plan_int_64_copy(&result->elements, &told->elements);
-    dmlops_plan_Dimension_10_copy(&result->tiles, &made_11);
-    result->planeCount = made_12.planes;
+    dmlops_plan_Dimension_10_copy(&result->tiles, &made_3);
+    result->planeCount = made_4.planes;
     result->groupColumns = groups->columns;
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
     return;
@@ -30337,43 +30323,22 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_frame_words(planning, &sliding.counted, &made_4);
         dmlops_plan_int_32_copy(&counted, &made_4);
     }
-    dmlops_plan_Loop_16 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < output->sizes.count; ++each_6) {
-        const int64_t size = output->sizes.items[each_6];
-        dmlops_plan_int_16 made_7;
-        made_7.count = 0;
-        dmlops_plan_Loop made_8;
-        made_8.size = size;
-        dmlops_plan_int_16_copy(&made_8.strides, &made_7);
-        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_8);
-    }
+    dmlops_plan_Dimension_10 made_5;
+    dmlops_plan_extents(planning, &output->sizes, &made_5);
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
+    dmlops_plan_int_64 made_7;
+    dmlops_plan_window_constants(planning, &sliding, tensor, &made_7);
+    dmlops_plan_int_8 made_8;
+    made_8.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_down);
+    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_across);
     dmlops_plan_Dimension_10 made_9;
-    dmlops_plan_dimensions(planning, &made_5, &made_9);
-    dmlops_plan_int_8 made_10;
-    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_10);
-    dmlops_plan_int_64 made_11;
-    dmlops_plan_window_constants(planning, &sliding, tensor, &made_11);
-    dmlops_plan_Loop_16 made_12;
-    made_12.count = 0;
-    dmlops_plan_int_16 made_13;
-    made_13.count = 0;
-    dmlops_plan_Loop made_14;
-    made_14.size = blocks_down;
-    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = blocks_across;
-    dmlops_plan_int_16_copy(&made_16.strides, &made_15);
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
-    dmlops_plan_Dimension_10 made_17;
-    dmlops_plan_dimensions(planning, &made_12, &made_17);
+    dmlops_plan_extents(planning, &made_8, &made_9);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_9);
-    params.planeSteps = made_10;
-    dmlops_plan_int_64_copy(&params.window, &made_11);
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_5);
+    params.planeSteps = made_6;
+    dmlops_plan_int_64_copy(&params.window, &made_7);
     dmlops_plan_int_32_copy(&params.counted, &counted);
     dmlops_plan_int_16_copy(&params.weightsSteps, &weights.steps);
     dmlops_plan_int_512_copy(&params.lists, &known.lists);
@@ -30382,7 +30347,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
-    dmlops_plan_Dimension_10_copy(&params.blocks, &made_17);
+    dmlops_plan_Dimension_10_copy(&params.blocks, &made_9);
     params.groupColumns = groups.columns;
     dmlops_plan_int_64_copy(&params.weights, &weights.words);
     dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
@@ -30884,10 +30849,10 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
     const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, rows->source, told->tensors.count)];
+    int64_t taking = dmlops_plan_taking_part(planning, rows);
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        int takes_part = ((dmlops_plan_taking_part(planning, rows) >> place) & 1) == 1;
-        if (takes_part && tensor->is_present) {
+        if ((((taking >> place) & 1) == 1) && tensor->is_present) {
             if (tensor->sizes.count != source->sizes.count) {
                 return 0;
             }
@@ -30906,13 +30871,8 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     return 1;
 }
 
-/* How far apart neighbours along a dimension are, 0 where all are the same element. */
-DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis) {
-    return (tensor->is_present && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1)) ?
-        tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0;
-}
-
-/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. */
+/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. A tensor has a
+   stride of 0 where all neighbours are the same element. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, shader->rows.source,
@@ -30928,8 +30888,10 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
             source->strides.count)]);
         for (int64_t place = 0; place < told->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-            dmlops_plan_int_16_insert(planning, &strides, strides.count, (((taking >> place) & 1) == 1) ?
-                dmlops_plan_stride_of(planning, tensor, axis) : 0);
+            int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
+                (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
+            dmlops_plan_int_16_insert(planning, &strides, strides.count, is_along ?
+                tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
         }
         dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
             source->strides.count)]);
@@ -30950,39 +30912,46 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The strides of a tensor but for the innermost loop of a row. */
-DMLOPS_CALLED void dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t place, dmlops_plan_int_64* result) {
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
-        const dmlops_plan_Loop* loop = &kept->items[each_1];
-        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
-            loop->strides.count)]);
+/* For each tensor the neighbours along a row that make up a vector; 1 for those that are absent. */
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
+    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
+    dmlops_plan_int_64 widths;
+    widths.count = 0;
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int64_t width = 1;
+        if (tensor->is_present) {
+            dmlops_plan_int_64 others;
+            others.count = 0;
+            for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
+                const dmlops_plan_Loop* loop = &kept->items[each_1];
+                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                    dmlops_add(place, 1), loop->strides.count)]);
+            }
+            for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+                const dmlops_plan_Loop* loop = &reduced->items[each_2];
+                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                    dmlops_add(place, 1), loop->strides.count)]);
+            }
+            width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
+                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
+        }
+        dmlops_plan_int_64_insert(planning, &widths, widths.count, width);
     }
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
-        const dmlops_plan_Loop* loop = &reduced->items[each_2];
-        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
-            loop->strides.count)]);
-    }
-    dmlops_plan_int_64_copy(result, &others);
+    dmlops_plan_int_64_copy(result, &widths);
     return;
 }
 
 /* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
-    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
+    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
     int64_t vector = 0;
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        int is_whole = (((shader->rows.each >> place) & 1) == 1) || (place == shader->rows.source);
+        int is_whole = (((rows->each >> place) & 1) == 1) || (place == rows->source);
         if (is_whole && tensor->is_present) {
-            dmlops_plan_int_64 others;
-            dmlops_plan_others_of(planning, kept, reduced, dmlops_add(place, 1), &others);
-            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
-                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
-            vector = dmlops_gcd(vector, own);
+            vector = dmlops_gcd(vector, widths->items[dmlops_item(planning, place, widths->count)]);
         }
     }
     return vector;
@@ -31028,24 +30997,24 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
         dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_5);
         dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
     }
+    dmlops_plan_int_64 widths;
+    dmlops_plan_widths_along(planning, told, &kept, &reduced, &widths);
     dmlops_plan_Loop_16_copy(&result->kept, &kept);
     dmlops_plan_Loop_16_copy(&result->reduced, &reduced);
-    result->vector = dmlops_plan_vector_along(planning, told, shader, &kept, &reduced);
+    dmlops_plan_int_64_copy(&result->widths, &widths);
+    result->vector = dmlops_plan_vector_along(planning, told, &shader->rows, &widths);
     return;
 }
 
 /* The macros that say how tensors are read and written along a row. */
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
-    const dmlops_plan_Loop * inner = &found->reduced.items[dmlops_item(planning, -1, found->reduced.count)];
+    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if (((dmlops_plan_taking_part(planning, &shader->rows) >> place) & 1) == 1) {
-            dmlops_plan_int_64 others;
-            dmlops_plan_others_of(planning, &found->kept, &found->reduced, dmlops_add(place, 1), &others);
-            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
-                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
-            int is_packed = tensor->is_present && (own >= found->vector);
+        if (((taking >> place) & 1) == 1) {
+            int is_packed = tensor->is_present && (found->widths.items[dmlops_item(planning, place,
+                found->widths.count)] >= found->vector);
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? found->vector : 1);
             if (((shader->rows.read >> place) & 1) == 1) {
                 int is_one = 1;

@@ -259,7 +259,7 @@ def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Des
     place = places(desc.OPERATOR)[output]
     out.places = {Buffer(place, 0): scratch}
     without = replace(desc, **{fused: None, output: between})
-    _plan_definitions(out, replace(computation, desc=without))
+    _plan_definitions(out, computation._replace(desc=without))
     own = places(activation.OPERATOR)
     moved = {Buffer(own["InputTensor"], 0): scratch, Buffer(own["OutputTensor"], 0): Buffer(place, 0)}
     out.follow(activation.OPERATOR, moved, place)

@@ -32,13 +32,14 @@ def row_pitch(found: Matrices) -> int:
 def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
     """Whether both factors are put in order first where no window is: if one of them has no whole vectors (it
     `has_gaps`), no two matrices share any of them, and each element is read often."""
+    if not has_gaps or min(found.rows, found.columns) < TILE_COPIED_LINES:
+        return False
+    for d, size in enumerate(found.sizes):
+        if size > 1 and (found.left.steps[d] == 0 or found.right.steps[d] == 0):
+            return False
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     elements = times(times(found.rows + found.columns, found.depth), found.count)
-    is_own = min(found.rows, found.columns) >= TILE_COPIED_LINES and elements < MAX_COUNT // 4
-    for d, size in enumerate(found.sizes):
-        is_shared = found.left.steps[d] == 0 or found.right.steps[d] == 0
-        is_own = is_own and (size <= 1 or not is_shared)
-    return is_own and has_gaps and products >= TILE_COPIED
+    return products >= TILE_COPIED and elements < MAX_COUNT // 4
 
 
 def copied(found: Matrices, vector: int) -> Matrices:

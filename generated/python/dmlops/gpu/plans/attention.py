@@ -179,8 +179,9 @@ def source_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Siz
         return NONE
     if sizes[3] % vector != 0 or offset_of(view.element, tensor.strides) != 1:
         return NONE
-    if any(place % vector != 0 for place in rows_in(view, tensor, sizes)):
-        return NONE
+    for place in rows_in(view, tensor, sizes):
+        if place % vector != 0:
+            return NONE
     return view.tensor
 
 

@@ -14,7 +14,7 @@ from .attention import AttentionGroups, define_attention, places_of
 from .attention_parts import define_parts, words_of
 from .defined import MAX_COUNT, Definition, DefinitionShader, Pass
 from .known import Known, Lists, tell_known
-from .loops import Dimensions, Loop, Words, check_span, dimensions, element_count, grid
+from .loops import Dimensions, Words, check_span, element_count, extents, grid
 from .passes import box_of
 from .planning import Planning
 from .reasons import Reason
@@ -221,7 +221,7 @@ def dispatch_box(
     out.define("PASS", one.number)
     out.define("RANK", len(shape))
     params = DefinitionParams(
-        dimensions([Loop(size, []) for size in shape]),
+        extents(shape),
         known.lists,
         known.activations,
         told.elements,

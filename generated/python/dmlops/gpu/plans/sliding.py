@@ -20,11 +20,10 @@ from .forms import begin_form
 from .known import Eight, Lists, eight, padded
 from .loops import (
     Dimensions,
-    Loop,
     Words,
     ceil_div,
-    dimensions,
     element_count,
+    extents,
     grid,
     power_below,
     times,
@@ -394,7 +393,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if len(sliding.counted.first) > 0:
         counted = frame_words(out, sliding.counted)
     params = SlidingParams(
-        dimensions([Loop(size, []) for size in output.sizes]),
+        extents(output.sizes),
         plane_steps(sliding, tensor, output),
         window_constants(out, sliding, tensor),
         counted,
@@ -405,7 +404,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         whole,
         layers,
         planes,
-        dimensions([Loop(blocks_down, []), Loop(blocks_across, [])]),
+        extents([blocks_down, blocks_across]),
         groups.columns,
         weights.words,
         known.scalars,
