@@ -22522,45 +22522,53 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
 /* A literal, and its bytes, its end included. */
 #define DMLOPS_TEXT(text) text, sizeof(text)
 
-/* `end` and `size` are the bytes of name and value, their ends included. */
-DMLOPS_CALLED void dmlops_out_define_value(
-    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* value, size_t size) {
+/* Names the next macro, by the two parts of its name, of which the second one has `end` bytes, its end included. The result
+   is where its value goes; NULL where the plan has been refused. */
+DMLOPS_CALLED char* dmlops_out_name(dmlops_planning* planning, const char* macro, const char* name, size_t end) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
-    size_t begin;
-    if (planning->reason != DMLOPS_REASON_NONE) {
-        return;
-    }
-    begin = strlen(macro);
-    if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name ||
-        size > sizeof define->value) {
+    const size_t begin = *macro == '\0' ? 0 : strlen(macro);
+    if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
-        return;
+    }
+    if (planning->reason != DMLOPS_REASON_NONE) {
+        return NULL;
     }
     ++planning->next.define_count;
-    memcpy(define->name, macro, begin);
+    if (begin > 0) {
+        memcpy(define->name, macro, begin);
+    }
     memcpy(define->name + begin, name, end);
-    memcpy(define->value, value, size);
+    return define->value;
 }
 
-static inline void dmlops_out_define_text(
-    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* value) {
-    dmlops_out_define_value(planning, macro, name, end, value, strlen(value) + 1);
+DMLOPS_CALLED void dmlops_out_define_text(
+    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* text) {
+    char* value = dmlops_out_name(planning, macro, name, end);
+    const size_t size = strlen(text) + 1;
+    if (size > sizeof planning->next.defines[0].value) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+    } else if (value != NULL) {
+        memcpy(value, text, size);
+    }
 }
 
 DMLOPS_CALLED void dmlops_out_define(
-    dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t value) {
-    char text[24];
-    char* start = text + sizeof text - 1;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    *start = '\0';
-    do {
-        *--start = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (value < 0) {
-        *--start = '-';
+    dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t number) {
+    char* value = dmlops_out_name(planning, macro, name, end);
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number, power = 1;
+    if (value == NULL) {
+        return;
     }
-    dmlops_out_define_value(planning, macro, name, end, start, (size_t)(text + sizeof text - start));
+    if (number < 0) {
+        *value++ = '-';
+    }
+    while (rest / power > 9) {
+        power *= 10;
+    }
+    for (; power > 0; power /= 10) {
+        *value++ = (char)('0' + rest / power % 10);
+    }
+    *value = '\0';
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -26164,7 +26172,8 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
         const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_insert(planning, &words, words.count, dmlops_plan_counted(planning, entry));
+        dmlops_plan_int_8_insert(planning, &words, words.count, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
+            dmlops_plan_counted(planning, entry));
     }
     dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, words.count), 0);
     *result = words;

@@ -42,7 +42,7 @@ def counted(out: Planning, value: int) -> int:
 
 def eight(out: Planning, entries: Sizes) -> Eight:
     """The words of a list of integers."""
-    words: Eight = [counted(out, entry) for entry in entries]
+    words: Eight = [entry if 0 <= entry < 2**31 else counted(out, entry) for entry in entries]
     words.extend([0] * (8 - len(words)))
     return words
 
