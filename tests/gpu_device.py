@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -98,7 +97,7 @@ def planned(case: Case) -> Dispatch:
 
 def run_guarded(device: Any, operator: str, chosen: Dispatch, tensors: list[np.ndarray]) -> list[np.ndarray]:
     """Runs a gather shader with guard zones around each of the three tensors' bytes; all bytes afterwards."""
-    dispatch = replace(chosen, buffers=("0", "1", "2"))
+    dispatch = chosen._replace(buffers=("0", "1", "2"))
     contents = {str(number): tensor.view(np.uint8) for number, tensor in enumerate(tensors)}
     return list(dispatch_guarded(device, operator, Work((dispatch,)), contents).values())
 

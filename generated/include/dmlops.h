@@ -22522,45 +22522,53 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
 /* A literal, and its bytes, its end included. */
 #define DMLOPS_TEXT(text) text, sizeof(text)
 
-/* `end` and `size` are the bytes of name and value, their ends included. */
-DMLOPS_CALLED void dmlops_out_define_value(
-    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* value, size_t size) {
+/* Names the next macro, by the two parts of its name, of which the second one has `end` bytes, its end included. The result
+   is where its value goes; NULL where the plan has been refused. */
+DMLOPS_CALLED char* dmlops_out_name(dmlops_planning* planning, const char* macro, const char* name, size_t end) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
-    size_t begin;
-    if (planning->reason != DMLOPS_REASON_NONE) {
-        return;
-    }
-    begin = strlen(macro);
-    if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name ||
-        size > sizeof define->value) {
+    const size_t begin = *macro == '\0' ? 0 : strlen(macro);
+    if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
-        return;
+    }
+    if (planning->reason != DMLOPS_REASON_NONE) {
+        return NULL;
     }
     ++planning->next.define_count;
-    memcpy(define->name, macro, begin);
+    if (begin > 0) {
+        memcpy(define->name, macro, begin);
+    }
     memcpy(define->name + begin, name, end);
-    memcpy(define->value, value, size);
+    return define->value;
 }
 
-static inline void dmlops_out_define_text(
-    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* value) {
-    dmlops_out_define_value(planning, macro, name, end, value, strlen(value) + 1);
+DMLOPS_CALLED void dmlops_out_define_text(
+    dmlops_planning* planning, const char* macro, const char* name, size_t end, const char* text) {
+    char* value = dmlops_out_name(planning, macro, name, end);
+    const size_t size = strlen(text) + 1;
+    if (size > sizeof planning->next.defines[0].value) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+    } else if (value != NULL) {
+        memcpy(value, text, size);
+    }
 }
 
 DMLOPS_CALLED void dmlops_out_define(
-    dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t value) {
-    char text[24];
-    char* start = text + sizeof text - 1;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    *start = '\0';
-    do {
-        *--start = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (value < 0) {
-        *--start = '-';
+    dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t number) {
+    char* value = dmlops_out_name(planning, macro, name, end);
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number, power = 1;
+    if (value == NULL) {
+        return;
     }
-    dmlops_out_define_value(planning, macro, name, end, start, (size_t)(text + sizeof text - start));
+    if (number < 0) {
+        *value++ = '-';
+    }
+    while (rest / power > 9) {
+        power *= 10;
+    }
+    for (; power > 0; power /= 10) {
+        *value++ = (char)('0' + rest / power % 10);
+    }
+    *value = '\0';
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -23224,26 +23232,10 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 covering;
 } dmlops_plan_Definition;
 
-typedef struct dmlops_plan_Dimension_10 {
-    int64_t count;
-    dmlops_plan_Dimension items[10];
-} dmlops_plan_Dimension_10;
-
-DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 10 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_10_copy(dmlops_plan_Dimension_10* to, const dmlops_plan_Dimension_10* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
+typedef struct dmlops_plan_Fused {
+    dmlops_plan_int_32 words;
+    int64_t kinds;
+} dmlops_plan_Fused;
 
 typedef struct dmlops_plan_int_512 {
     int64_t count;
@@ -23305,86 +23297,11 @@ DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const 
     return same;
 }
 
-typedef struct dmlops_plan_DefinitionParams {
-    dmlops_plan_Dimension_10 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    int64_t count;
-    int64_t first;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_DefinitionParams;
-
-typedef struct dmlops_plan_Fused {
-    dmlops_plan_int_32 words;
-    int64_t kinds;
-} dmlops_plan_Fused;
-
 typedef struct dmlops_plan_Known {
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_Known;
-
-typedef struct dmlops_plan_Space {
-    dmlops_plan_int_64 firsts;
-    int64_t words;
-} dmlops_plan_Space;
-
-typedef struct dmlops_plan_Pass_32 {
-    int64_t count;
-    dmlops_plan_Pass items[32];
-} dmlops_plan_Pass_32;
-
-DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Pass_32_copy(dmlops_plan_Pass_32* to, const dmlops_plan_Pass_32* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_SumsTile_32 {
-    int64_t count;
-    dmlops_plan_SumsTile items[32];
-} dmlops_plan_SumsTile_32;
-
-DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_SumsTile_32_copy(dmlops_plan_SumsTile_32* to, const dmlops_plan_SumsTile_32* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_Way {
-    dmlops_plan_Pass_32 passes;
-    dmlops_plan_SumsTile_32 tiles;
-    int64_t wanted;
-    int64_t led;
-    int64_t halves;
-    int attends;
-    dmlops_plan_Parts parts;
-    dmlops_plan_AttentionViews views;
-    dmlops_plan_Sources sources;
-} dmlops_plan_Way;
 
 typedef struct dmlops_plan_Side {
     dmlops_plan_int_8 steps;
@@ -23393,6 +23310,11 @@ typedef struct dmlops_plan_Side {
     int is_along;
     int64_t vector;
 } dmlops_plan_Side;
+
+typedef struct dmlops_plan_TapStep {
+    int is_even;
+    int64_t step;
+} dmlops_plan_TapStep;
 
 typedef struct dmlops_plan_Matrices {
     int is_worth;
@@ -23406,12 +23328,8 @@ typedef struct dmlops_plan_Matrices {
     int64_t count;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
+    dmlops_plan_TapStep tap;
 } dmlops_plan_Matrices;
-
-typedef struct dmlops_plan_TapStep {
-    int is_even;
-    int64_t step;
-} dmlops_plan_TapStep;
 
 typedef struct dmlops_plan_Split {
     int64_t down;
@@ -23510,6 +23428,11 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 tap;
 } dmlops_plan_ContractionParams;
 
+typedef struct dmlops_plan_Space {
+    dmlops_plan_int_64 firsts;
+    int64_t words;
+} dmlops_plan_Space;
+
 typedef struct dmlops_plan_Tile {
     int64_t rows;
     int64_t columns;
@@ -23553,6 +23476,92 @@ typedef struct dmlops_plan_InOrder {
     int64_t left_items;
     int64_t right_items;
 } dmlops_plan_InOrder;
+
+typedef struct dmlops_plan_Pass_32 {
+    int64_t count;
+    dmlops_plan_Pass items[32];
+} dmlops_plan_Pass_32;
+
+DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Pass_32_copy(dmlops_plan_Pass_32* to, const dmlops_plan_Pass_32* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_SumsTile_32 {
+    int64_t count;
+    dmlops_plan_SumsTile items[32];
+} dmlops_plan_SumsTile_32;
+
+DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_SumsTile_32_copy(dmlops_plan_SumsTile_32* to, const dmlops_plan_SumsTile_32* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_Way {
+    dmlops_plan_Pass_32 passes;
+    dmlops_plan_SumsTile_32 tiles;
+    int64_t wanted;
+    int64_t led;
+    int64_t halves;
+    int attends;
+    dmlops_plan_Parts parts;
+    dmlops_plan_AttentionViews views;
+    dmlops_plan_Sources sources;
+} dmlops_plan_Way;
+
+typedef struct dmlops_plan_Dimension_10 {
+    int64_t count;
+    dmlops_plan_Dimension items[10];
+} dmlops_plan_Dimension_10;
+
+DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 10 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Dimension_10_copy(dmlops_plan_Dimension_10* to, const dmlops_plan_Dimension_10* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_DefinitionParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    int64_t count;
+    int64_t first;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_DefinitionParams;
 
 typedef struct dmlops_plan_Switch_8 {
     int64_t count;
@@ -23874,6 +23883,7 @@ typedef struct dmlops_plan_RowsParams {
 typedef struct dmlops_plan_Layout {
     dmlops_plan_Loop_16 kept;
     dmlops_plan_Loop_16 reduced;
+    dmlops_plan_int_64 widths;
     int64_t vector;
 } dmlops_plan_Layout;
 
@@ -24155,31 +24165,6 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.constant_count = 0;
 }
 
-DMLOPS_CALLED void dmlops_put_Dimension(
-    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->multiplier);
-    dmlops_put_word(planning, record->halving);
-    dmlops_put_word(planning, record->shift);
-    dmlops_put_words(planning, record->strides.items, record->strides.count);
-}
-
-DMLOPS_CALLED void dmlops_put_DefinitionParams(
-    dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->first);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
 DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
     dmlops_put_words(planning, record->sizes.items, record->sizes.count);
@@ -24203,6 +24188,31 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
     dmlops_put_words(planning, record->tap.items, record->tap.count);
+}
+
+DMLOPS_CALLED void dmlops_put_Dimension(
+    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->multiplier);
+    dmlops_put_word(planning, record->halving);
+    dmlops_put_word(planning, record->shift);
+    dmlops_put_words(planning, record->strides.items, record->strides.count);
+}
+
+DMLOPS_CALLED void dmlops_put_DefinitionParams(
+    dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->first);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_MapParams(
@@ -24450,6 +24460,8 @@ DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size
     dmlops_plan_Dimension* result);
 DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_10* result);
+DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    dmlops_plan_Dimension_10* result);
 DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
     result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
@@ -24553,29 +24565,6 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     result);
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
-    wanted);
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
-DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
-DMLOPS_CALLED void dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources, int64_t read, int64_t written,
-    dmlops_plan_Pass* result);
-DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    dmlops_plan_Buffer* result);
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
-    dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24583,36 +24572,8 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const dmlops_plan_Buffer*
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, const dmlops_plan_Buffer*
     stand_in, dmlops_plan_Known* result);
-DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
-DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted, dmlops_plan_Pass_32*
-    result);
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step);
-DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
-DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
-DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result);
-DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
-DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
-DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, int64_t count, int waits);
-DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
-    first, const dmlops_plan_AttentionGroups* threads, int waits);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -24624,10 +24585,9 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result);
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others);
-DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
@@ -24647,8 +24607,6 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result);
-DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24675,10 +24633,17 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result);
+DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+    dmlops_plan_Space* result);
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result);
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
 DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
@@ -24772,6 +24737,47 @@ DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     int64_t number, int64_t vector, int64_t items);
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted);
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
+DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result);
+DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
+DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
+DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
+    result);
+DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    dmlops_plan_Buffer* result);
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
+DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Pass* one, int64_t step);
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, int64_t count, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
+    first, const dmlops_plan_AttentionGroups* threads, int waits);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -24855,11 +24861,11 @@ DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Matrices* found, dmlops_plan_Thin* result);
 DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Thin* thin);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
     vector, dmlops_plan_Lanes* result);
 DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Thin* thin);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
@@ -24881,13 +24887,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
 DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t place, dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
 DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result);
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25100,6 +25105,21 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
     return;
 }
 
+/* Dimensions of these sizes, which no strides go along with. */
+DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    dmlops_plan_Dimension_10* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
+        const int64_t size = sizes->items[each_1];
+        dmlops_plan_int_16 made_2;
+        made_2.count = 0;
+        dmlops_plan_Dimension made_3;
+        dmlops_plan_dimension(planning, size, &made_2, &made_3);
+        dmlops_plan_Dimension_10_insert(planning, result, result->count, &made_3);
+    }
+    return;
+}
+
 /* The loop over one coordinate alone. */
 DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
     result) {
@@ -25257,25 +25277,26 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     limits.count = 0;
     dmlops_plan_int_64_extend(planning, &limits, tensor->sizes.count, tensor->sizes.items);
     dmlops_plan_int_64_extend(planning, &limits, view->limits.count, view->limits.items);
+    dmlops_plan_int_8_4 steps;
+    steps.count = 0;
+    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->batch);
+    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->head);
+    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->row);
+    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->element);
     for (int64_t d = 0; d < limits.count; ++d) {
         const int64_t limit = limits.items[d];
-        dmlops_plan_int_64 steps;
-        steps.count = 0;
-        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->batch.items[dmlops_item(planning, d,
-            view->batch.count)]);
-        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->head.items[dmlops_item(planning, d,
-            view->head.count)]);
-        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->row.items[dmlops_item(planning, d,
-            view->row.count)]);
-        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->element.items[dmlops_item(planning, d,
-            view->element.count)]);
         int64_t least = view->first.items[dmlops_item(planning, d, view->first.count)];
         int64_t greatest = view->first.items[dmlops_item(planning, d, view->first.count)];
         for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
             const int64_t size = sizes->items[each_1];
-            const int64_t step = steps.items[dmlops_item(planning, each_1, steps.count)];
-            least = dmlops_add(least, dmlops_min(dmlops_multiply(dmlops_subtract(size, 1), step), 0));
-            greatest = dmlops_add(greatest, dmlops_max(dmlops_multiply(dmlops_subtract(size, 1), step), 0));
+            const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
+            int64_t reach = dmlops_multiply(dmlops_subtract(size, 1), step->items[dmlops_item(planning, d,
+                step->count)]);
+            if (reach > 0) {
+                greatest = dmlops_add(greatest, reach);
+            } else {
+                least = dmlops_add(least, reach);
+            }
         }
         if ((least < 0) || (greatest >= limit)) {
             return 0;
@@ -25315,15 +25336,13 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
         (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
         return -1;
     }
-    int made_1 = 0;
-    dmlops_plan_int_64 made_3;
-    dmlops_plan_rows_in(planning, view, tensor, sizes, &made_3);
-    for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-        const int64_t place = made_3.items[each_2];
-        made_1 = made_1 || (dmlops_modulo(place, vector) != 0);
-    }
-    if (made_1) {
-        return -1;
+    dmlops_plan_int_64 made_2;
+    dmlops_plan_rows_in(planning, view, tensor, sizes, &made_2);
+    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
+        const int64_t place = made_2.items[each_1];
+        if (dmlops_modulo(place, vector) != 0) {
+            return -1;
+        }
     }
     return view->tensor;
 }
@@ -26151,13 +26170,15 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
 /* The words of a list of integers. */
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < entries->count; ++each_2) {
-        const int64_t entry = entries->items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_plan_counted(planning, entry));
+    dmlops_plan_int_8 words;
+    words.count = 0;
+    for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
+        const int64_t entry = entries->items[each_1];
+        dmlops_plan_int_8_insert(planning, &words, words.count, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
+            dmlops_plan_counted(planning, entry));
     }
-    dmlops_plan_padded(planning, &made_1, result);
+    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, words.count), 0);
+    *result = words;
     return;
 }
 
@@ -26169,181 +26190,6 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
     dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
     *result = words;
-    return;
-}
-
-/* The tensors that are there, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
-    (void)planning;
-    int64_t found = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if (tensor->is_present) {
-            found = found | dmlops_shift(1, place);
-        }
-    }
-    return found;
-}
-
-/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
-    wanted) {
-    (void)planning;
-    return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
-}
-
-/* The intermediate tensors that lead to outputs, and those written with them, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Pass_32 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, item);
-    }
-    return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
-}
-
-/* The same of some passes, where tensors are there as bits say. */
-DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
-    int64_t wanted = 0;
-    int64_t before = -1;
-    while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
-        before = wanted;
-        for (int64_t each_1 = 0; each_1 < passes->count; ++each_1) {
-            const dmlops_plan_Pass* one = &passes->items[each_1];
-            if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-                wanted = (wanted | one->reads) | one->writes;
-            }
-        }
-    }
-    return wanted;
-}
-
-/* All passes, where attention reads and writes these tensors of the description: it reads fewer intermediate ones, and
-   others do not write what it writes. */
-DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t read = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
-        sources->key, attention->key);
-    read = read | dmlops_plan_bit_of(planning, sources->value, attention->value);
-    int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
-        sources->key_stored, sources->key_stored);
-    written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
-    result->count = 0;
-    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        dmlops_plan_Pass made_2;
-        dmlops_plan_through(planning, one, attention, sources, read, written, &made_2);
-        dmlops_plan_Pass_32_insert(planning, result, result->count, &made_2);
-    }
-    return;
-}
-
-/* A bit, where there is a source. */
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit) {
-    (void)planning;
-    return (source == -1) ? 0 : dmlops_shift(1, bit);
-}
-
-/* A pass, where attention does not read these intermediate tensors, and writes these of the description, as bits. */
-DMLOPS_CALLED void dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources, int64_t read, int64_t written,
-    dmlops_plan_Pass* result) {
-    (void)planning;
-    int attends = one->number == attention->number;
-    result->number = one->number;
-    result->writes_kept = one->writes_kept;
-    result->target = one->target;
-    result->writes = (attends && (sources->output != -1)) ? 0 : one->writes;
-    result->outputs = attends ? written : dmlops_subtract(one->outputs, one->outputs & written);
-    result->reads = attends ? dmlops_subtract(one->reads, one->reads & read) : one->reads;
-    result->is_along = one->is_along;
-    result->box_list = one->box_list;
-    result->box_tensor = one->box_tensor;
-    return;
-}
-
-/* What is bound in place of tensors that are absent: the first output that is there. */
-DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    dmlops_plan_Buffer* result) {
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_output && tensor->is_present) {
-            *result = tensor->buffer;
-            return;
-        }
-    }
-    *result = told->tensors.items[dmlops_item(planning, 0, told->tensors.count)].buffer;
-    return;
-}
-
-/* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
-    dmlops_plan_Sources made_1;
-    dmlops_plan_no_sources(planning, &made_1);
-    dmlops_plan_space_without(planning, told, shader, wanted, &made_1, 0, result);
-    return;
-}
-
-/* The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors that are
-   `copied`, as bits. */
-DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
-    dmlops_plan_Space* result) {
-    dmlops_plan_int_64 firsts;
-    firsts.count = 0;
-    int64_t words = (shader->sums.count > 0) ? 4 : 0;
-    for (int64_t place = 0; place < shader->kept.count; ++place) {
-        const dmlops_plan_Kept* kept = &shader->kept.items[place];
-        dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
-        if (((wanted >> place) & 1) == 1) {
-            int wide = kept->is_real ? told->is_double : kept->is_wide;
-            dmlops_plan_int_8 made_1;
-            dmlops_plan_rows_left(planning, shader, sources, place, &told->kept_sizes.items[dmlops_item(planning,
-                place, told->kept_sizes.count)], &made_1);
-            int64_t own = dmlops_plan_element_count(planning, &made_1);
-            own = dmlops_multiply(own, wide ? 2 : 1);
-            if (((copied >> place) & 1) == 1) {
-                own = dmlops_add(own, dmlops_plan_ceil_div(planning, own, 2));
-            }
-            words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
-        }
-    }
-    dmlops_plan_int_64_copy(&result->firsts, &firsts);
-    result->words = words;
-    return;
-}
-
-/* The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere. */
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 left;
-    left.count = 0;
-    dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
-    if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
-        left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
-            sizes->count)], sources->begin);
-    }
-    *result = left;
-    return;
-}
-
-/* The sizes of what a pass goes through. */
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
-    if (one->box_list != -1) {
-        *result = told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)];
-        return;
-    }
-    if (one->box_tensor != -1) {
-        *result = told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
-        return;
-    }
-    *result = *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning, one->target, told->kept_sizes.count)]
-        : &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].sizes);
     return;
 }
 
@@ -26398,16 +26244,10 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
         }
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_STRIDES_LENGTH"), tensor->strides.count);
-        if (tensor->is_present) {
-            dmlops_plan_int_8 made_2;
-            dmlops_plan_padded(planning, &tensor->sizes, &made_2);
-            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
-            dmlops_plan_int_8 made_3;
-            dmlops_plan_padded(planning, &tensor->strides, &made_3);
-            dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
-        } else {
-            dmlops_plan_int_512_fill(planning, &lists, 16, 0);
-        }
+        dmlops_plan_int_512_extend(planning, &lists, tensor->sizes.count, tensor->sizes.items);
+        dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->sizes.count), 0);
+        dmlops_plan_int_512_extend(planning, &lists, tensor->strides.count, tensor->strides.items);
+        dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->strides.count), 0);
         dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
@@ -26451,9 +26291,10 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
     return;
 }
 
-/* The macros and resources of tensors, and what the description alone gives. */
+/* The macros and resources of tensors, and what the description alone gives. Intermediate tensors, those that are
+   `wanted`, as bits, begin at the words `firsts` of scratch. */
 DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const dmlops_plan_Buffer*
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, const dmlops_plan_Buffer*
     stand_in, dmlops_plan_Known* result) {
     dmlops_plan_define_type(planning, "REAL", told->is_double ? 64 : 32, 1, 1);
     dmlops_plan_int_512 lists;
@@ -26499,8 +26340,8 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_4 = 0; each_4 < space->firsts.count; ++each_4) {
-        const int64_t first = space->firsts.items[each_4];
+    for (int64_t each_4 = 0; each_4 < firsts->count; ++each_4) {
+        const int64_t first = firsts->items[each_4];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
     }
     for (int64_t place = 0; place < told->numbers.count; ++place) {
@@ -26512,438 +26353,6 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
     dmlops_plan_int_64_copy(&result->scalars, &scalars);
     return;
-}
-
-/* The pass of sums that writes what a pass does, by its place among them, or NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted) {
-    for (int64_t place = 0; place < shader->sums.count; ++place) {
-        const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
-        int applies = (told->sums.items[dmlops_item(planning, place, told->sums.count)] == 1) && ((sums->writes |
-            wanted) == wanted);
-        if (applies && ((sums->writes & one->writes) != 0)) {
-            dmlops_plan_int_8 sizes;
-            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
-                told->kept_sizes.count)], one->is_along, &sizes);
-            if (dmlops_plan_is_worth_sharing(planning, sums, &told->tensors, &told->kept_sizes, &sizes)) {
-                return place;
-            }
-        }
-    }
-    return -1;
-}
-
-/* The passes that lead to outputs, those of sums in place of what they replace, one or several. */
-DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted, dmlops_plan_Pass_32* result) {
-    dmlops_plan_Pass_32 passes;
-    passes.count = 0;
-    int64_t there = dmlops_plan_present(planning, &told->tensors);
-    int64_t written = 0;
-    for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
-        const dmlops_plan_Pass* one = &every->items[each_1];
-        if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-            int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
-            if (place == -1) {
-                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
-            } else {
-                if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
-                    const dmlops_plan_SumsPass * sums = &shader->sums.items[dmlops_item(planning, place,
-                        shader->sums.count)];
-                    written = written | sums->writes;
-                    dmlops_plan_Pass made_2;
-                    made_2.number = sums->number;
-                    made_2.writes_kept = 1;
-                    made_2.target = one->target;
-                    made_2.writes = sums->writes;
-                    made_2.outputs = 0;
-                    made_2.reads = sums->reads;
-                    made_2.is_along = one->is_along;
-                    made_2.box_list = -1;
-                    made_2.box_tensor = -1;
-                    dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
-                }
-            }
-        }
-    }
-    dmlops_plan_Pass_32_copy(result, &passes);
-    return;
-}
-
-/* What groups work out in a pass of sums; nothing in any other. */
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
-    for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
-        const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
-        if (sums->number == one->number) {
-            dmlops_plan_int_8 made_2;
-            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
-                told->kept_sizes.count)], one->is_along, &made_2);
-            dmlops_plan_sums_tile(planning, sums, &told->tensors, &made_2, result);
-            return;
-        }
-    }
-    dmlops_plan_no_sums(planning, result);
-    return;
-}
-
-/* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none. */
-DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step) {
-    (void)planning;
-    if (one->is_along && (step == 0)) {
-        for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
-            const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
-            if (sums->number == one->number) {
-                return sums->begins;
-            }
-        }
-    }
-    return one->reads;
-}
-
-/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts reads of
-   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
-DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
-    int64_t halves = 0;
-    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
-            dmlops_plan_int_8 shape;
-            dmlops_plan_box_of(planning, told, one, &shape);
-            if (parts->applies) {
-                halves = (parts->vector == 8) ? one->reads : 0;
-            } else {
-                if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
-                    halves = one->reads;
-                }
-            }
-        }
-    }
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        if (((one->writes & halves) != 0) && ((one->writes & halves) != one->writes)) {
-            return 0;
-        }
-    }
-    return halves;
-}
-
-/* Whether passes that lead to outputs read the keys or the values of attention, besides that itself. */
-DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted) {
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t both = dmlops_shift(1, attention->key) | dmlops_shift(1, attention->value);
-    for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
-        const dmlops_plan_Pass* one = &every->items[each_1];
-        if ((one->number != attention->number) && ((one->reads & both) != 0) && dmlops_plan_is_needed(planning, one,
-            there, wanted)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* The passes that lead to outputs: attention without copies, sums by groups, where these suit. */
-DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
-    dmlops_plan_Sources made_1;
-    dmlops_plan_no_sources(planning, &made_1);
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    dmlops_plan_Sources sources;
-    sources = made_1;
-    int64_t there = dmlops_plan_present(planning, &told->tensors);
-    int64_t led = dmlops_plan_needed(planning, &told->tensors, shader);
-    dmlops_plan_Pass_32 every;
-    every.count = 0;
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_insert(planning, &every, every.count, item);
-    }
-    dmlops_plan_Parts made_3;
-    dmlops_plan_no_parts(planning, &made_3);
-    int64_t wanted = led;
-    dmlops_plan_Parts parts;
-    parts = made_3;
-    dmlops_plan_AttentionViews views;
-    views = told->attention;
-    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
-    const dmlops_plan_int_8_16 * kept_sizes = &told->kept_sizes;
-    int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
-    if (attends) {
-        dmlops_plan_AttentionViews made_4;
-        dmlops_plan_settled(planning, attention, &views, tensors, kept_sizes, &made_4);
-        views = made_4;
-        dmlops_plan_Parts made_5;
-        dmlops_plan_parts_of(planning, attention, &views, tensors, kept_sizes, &made_5);
-        parts = made_5;
-    }
-    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
-    if (attends) {
-        int64_t vector = (halves != 0) ? 8 : 4;
-        dmlops_plan_Sources plain;
-        dmlops_plan_sources_of(planning, attention, &views, tensors, kept_sizes, vector, &plain);
-        int stores = parts.applies;
-        dmlops_plan_Sources made_6;
-        dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 1, stores, &made_6);
-        sources = made_6;
-        dmlops_plan_Pass_32 made_7;
-        dmlops_plan_passes_with(planning, shader, &sources, &made_7);
-        dmlops_plan_Pass_32_copy(&every, &made_7);
-        wanted = dmlops_plan_leading(planning, &every, there);
-        if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_8;
-            dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 0, stores,
-                &made_8);
-            sources = made_8;
-            dmlops_plan_Pass_32 made_9;
-            dmlops_plan_passes_with(planning, shader, &sources, &made_9);
-            dmlops_plan_Pass_32_copy(&every, &made_9);
-            wanted = dmlops_plan_leading(planning, &every, there);
-        }
-    }
-    dmlops_plan_Pass_32 passes;
-    dmlops_plan_with_sums(planning, told, shader, &every, wanted, &passes);
-    dmlops_plan_SumsTile_32 tiles;
-    tiles.count = 0;
-    for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
-        const dmlops_plan_Pass* one = &passes.items[each_10];
-        dmlops_plan_SumsTile made_11;
-        dmlops_plan_shared_tile(planning, told, shader, one, &made_11);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_11);
-    }
-    dmlops_plan_Pass_32_copy(&result->passes, &passes);
-    dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
-    result->wanted = wanted;
-    result->led = led;
-    result->halves = halves;
-    result->attends = attends;
-    result->parts = parts;
-    result->views = views;
-    result->sources = sources;
-    return;
-}
-
-/* The dispatches; none where every output is absent. */
-DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Way way;
-    dmlops_plan_way_to(planning, told, shader, &way);
-    if (way.passes.count == 0) {
-        return;
-    }
-    int64_t copied = 0;
-    for (int64_t each_2 = 0; each_2 < way.tiles.count; ++each_2) {
-        const dmlops_plan_SumsTile* tile = &way.tiles.items[each_2];
-        copied = copied | tile->copied;
-    }
-    dmlops_plan_Space space;
-    dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources, copied, &space);
-    int64_t words = space.words;
-    if (way.attends) {
-        words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
-            &told->kept_sizes.items[dmlops_item(planning, shader->attention.target, told->kept_sizes.count)]));
-    }
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_plan_Buffer made_3;
-    dmlops_plan_stand_in_of(planning, told, &made_3);
-    dmlops_plan_Known known;
-    dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_3, &known);
-    dmlops_plan_int_512 lists;
-    lists.count = 0;
-    dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
-    if (way.attends) {
-        int64_t each = (way.halves == 0) ? 1 : 2;
-        const dmlops_plan_int_64 * firsts = &space.firsts;
-        dmlops_plan_int_64 made_4;
-        dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources, &told->tensors,
-            &told->kept_sizes, firsts, each, space.words, &made_4);
-        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
-    }
-    if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
-        int from_zeros = 0;
-        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_5];
-            from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
-        }
-        dmlops_plan_Buffer made_6;
-        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_6);
-    }
-    if (shader->attention.number != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVES"), (int64_t)(way.halves != 0));
-    }
-    dmlops_out_share(planning);
-    dmlops_plan_Known made_7;
-    dmlops_plan_int_512_copy(&made_7.lists, &lists);
-    dmlops_plan_int_32_copy(&made_7.activations, &known.activations);
-    dmlops_plan_int_64_copy(&made_7.scalars, &known.scalars);
-    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
-}
-
-/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or where groups can
-   wait for one another, for the first step and for all others. */
-DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
-    int64_t place = 0;
-    int64_t dispatches = 0;
-    int64_t pending = 0;
-    while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
-        int64_t end = dmlops_add(place, 1);
-        int64_t steps = 1;
-        int goes_on = 0;
-        if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
-            steps = told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
-                way->passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
-                told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
-                way->passes.count)].target, told->kept_sizes.count)].count)];
-            while (planning->reason == DMLOPS_REASON_NONE && ((end < way->passes.count) &&
-                way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
-                end = dmlops_add(end, 1);
-            }
-            goes_on = way->tiles.items[dmlops_item(planning, place, way->tiles.count)].waits && (end ==
-                dmlops_add(place, 1)) && (steps > 2);
-            if (goes_on) {
-                steps = (way->tiles.items[dmlops_item(planning, place, way->tiles.count)].threads ==
-                    way->tiles.items[dmlops_item(planning, place, way->tiles.count)].all_threads) ? 2 : 3;
-            }
-        }
-        dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
-        if (dispatches > 262144) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_MANY_DISPATCHES, -1, dispatches);
-            return;
-        }
-        for (int64_t step = 0; step < steps; ++step) {
-            for (int64_t item = place; item < end; ++item) {
-                const dmlops_plan_Pass * one = &way->passes.items[dmlops_item(planning, item, way->passes.count)];
-                int waits = (dmlops_plan_read_in(planning, shader, one, step) & pending) != 0;
-                pending = waits ? 0 : pending;
-                pending = pending | one->writes;
-                dmlops_plan_dispatch_defined(planning, told, shader, way, known, one,
-                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, goes_on);
-            }
-        }
-        place = end;
-    }
-}
-
-/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, step 1 stands for all that follow the first
-   one, and step 2 for what groups that waited in vain have left of them to a single one. */
-DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_box_of(planning, told, one, &made_1);
-    dmlops_plan_int_8 shape;
-    dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
-    int64_t whole = dmlops_plan_element_count(planning, &shape);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
-    int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)]) : whole;
-    if (one->number == shader->attention.number) {
-        dmlops_plan_dispatch_attention(planning, told, shader, way, known, one, count, waits);
-        return;
-    }
-    if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
-        shader->attention.value) & 1) == 1))) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
-    }
-    int64_t threads = count;
-    int64_t in_group = 64;
-    if ((one->writes & way->halves) != 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVING"), 1);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-        count = dmlops_divide(count, 8);
-        threads = count;
-    } else {
-        if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile, goes_on && (step > 0));
-            threads = (goes_on && (step == 2)) ? tile->threads : tile->all_threads;
-            in_group = tile->threads;
-        }
-    }
-    if (shader->sums.count > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
-    }
-    dmlops_plan_AttentionGroups made_2;
-    made_2.threads = threads;
-    made_2.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_2, waits);
-}
-
-/* The dispatch of attention, and one that joins its parts. */
-DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, int64_t count, int waits) {
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
-    const dmlops_plan_Sources * sources = &way->sources;
-    const dmlops_plan_Parts * parts = &way->parts;
-    dmlops_plan_int_8 sizes;
-    dmlops_plan_box_of(planning, told, one, &sizes);
-    if (!parts->applies) {
-        dmlops_plan_AttentionGroups groups;
-        dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, way->halves != 0,
-            sources, &groups);
-        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &groups, waits);
-        return;
-    }
-    dmlops_plan_AttentionGroups finding;
-    dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 0, &finding);
-    dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &finding, waits);
-    if (parts->number > 1) {
-        dmlops_plan_AttentionGroups joining;
-        dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 1, &joining);
-        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
-    }
-}
-
-/* A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone has. */
-DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
-    first, const dmlops_plan_AttentionGroups* threads, int waits) {
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), shape->count);
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < shape->count; ++each_2) {
-        const int64_t size = shape->items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        dmlops_plan_Loop made_4;
-        made_4.size = size;
-        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
-    }
-    dmlops_plan_Dimension_10 made_5;
-    dmlops_plan_dimensions(planning, &made_1, &made_5);
-    dmlops_plan_DefinitionParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_5);
-    dmlops_plan_int_512_copy(&params.lists, &known->lists);
-    dmlops_plan_int_32_copy(&params.activations, &known->activations);
-    dmlops_plan_int_64_copy(&params.elements, &told->elements);
-    params.count = count;
-    params.first = first;
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
-    dmlops_put_DefinitionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, waits);
 }
 
 /* Whether there is more than one phase. */
@@ -27064,6 +26473,36 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
     return;
 }
 
+/* Those of an output for which tiles are no faster. */
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8 nothing;
+    dmlops_plan_padded(planning, &made_1, &nothing);
+    dmlops_plan_Side side;
+    side.steps = nothing;
+    side.depth = 0;
+    side.matrix = 0;
+    side.is_along = 0;
+    side.vector = 1;
+    dmlops_plan_TapStep made_2;
+    made_2.is_even = 1;
+    made_2.step = 0;
+    result->is_worth = 0;
+    result->sizes = nothing;
+    result->row_axis = -1;
+    result->column_axis = -1;
+    result->rows = 1;
+    result->columns = 1;
+    result->run = 1;
+    result->depth = 0;
+    result->count = 1;
+    result->left = side;
+    result->right = side;
+    result->tap = made_2;
+    return;
+}
+
 /* The longest dimension that only one factor has; NONE where there is none. */
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others) {
@@ -27072,7 +26511,7 @@ DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlo
     int64_t longest = 0;
     for (int64_t axis = 0; axis < sizes->count; ++axis) {
         const int64_t size = sizes->items[axis];
-        if (dmlops_plan_int_8_has(places, axis) && !dmlops_plan_int_8_has(others, axis) && (size > longest)) {
+        if ((size > longest) && dmlops_plan_int_8_has(places, axis) && !dmlops_plan_int_8_has(others, axis)) {
             found = axis;
             longest = size;
         }
@@ -27080,37 +26519,31 @@ DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* How far apart the elements are that belong to neighbours along a dimension of the output. */
-DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, int64_t axis) {
-    int64_t step = 0;
-    for (int64_t each_1 = 0; each_1 < places->count; ++each_1) {
-        const int64_t place = places->items[each_1];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
-        if (place == axis) {
-            step = dmlops_add(step, stride);
-        }
-    }
-    return step;
-}
-
-/* How a factor is read, of which `axis` counts rows or columns. */
+/* How a factor is read, of which `axis` counts rows or columns. Along a dimension of the output it goes as far as along
+   all of its own in which that coordinate is taken. */
 DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
     dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < sizes->count; ++d) {
-        const int64_t size = sizes->items[d];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, (size > 1) ? dmlops_plan_step_of(planning, tensor,
-            places, d) : 0);
+    dmlops_plan_padded(planning, &made_1, &steps);
+    int64_t step = 0;
+    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
+        const int64_t place = places->items[each_2];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_2, tensor->strides.count)];
+        if (place == sizes->count) {
+            step = dmlops_add(step, stride);
+        } else {
+            if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
+                steps.items[dmlops_item(planning, place, steps.count)] = dmlops_add(steps.items[dmlops_item(planning,
+                    place, steps.count)], stride);
+            }
+        }
     }
-    int64_t step = dmlops_plan_step_of(planning, tensor, places, sizes->count);
     int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
         steps.items[dmlops_item(planning, axis, steps.count)]));
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_padded(planning, &steps, &made_1);
     dmlops_plan_Side side;
-    side.steps = made_1;
+    side.steps = steps;
     side.depth = step;
     side.matrix = 0;
     side.is_along = is_along;
@@ -27125,19 +26558,17 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
    or columns. */
 DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, int64_t most) {
-    int64_t vector = dmlops_gcd(most, side->is_along ? depth : lines);
+    if ((side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)]) != 1) {
+        return 1;
+    }
+    int64_t vector = side->is_along ? dmlops_gcd(most, depth) : dmlops_gcd(dmlops_gcd(most, lines), side->depth);
     for (int64_t d = 0; d < side->steps.count; ++d) {
         const int64_t step = side->steps.items[d];
         if (side->is_along || (d != axis)) {
             vector = dmlops_gcd(vector, step);
         }
     }
-    if (!side->is_along) {
-        vector = dmlops_gcd(vector, side->depth);
-    }
-    int is_dense = (side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)])
-        == 1;
-    return is_dense ? vector : 1;
+    return vector;
 }
 
 /* How many of the last dimensions lie side by side in the output, behind that of rows. */
@@ -27174,17 +26605,19 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
-        const int64_t size = output->sizes.items[axis];
-        int64_t own = dmlops_plan_int_8_has(ones, axis) ? 1 : size;
-        for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-            const int64_t divisor = window->right_divisors.items[d];
-            own = (axis == window->axes.items[dmlops_item(planning, d, window->axes.count)]) ?
-                dmlops_plan_ceil_div(planning, own, divisor) : own;
-        }
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, own);
+    dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
+    for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
+        const int64_t axis = ones->items[each_1];
+        sizes.items[dmlops_item(planning, axis, sizes.count)] = 1;
     }
-    dmlops_plan_padded(planning, &sizes, result);
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
+        sizes.items[dmlops_item(planning, axis, sizes.count)] = dmlops_plan_ceil_div(planning,
+            sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
+    }
+    dmlops_plan_int_8_fill(planning, &sizes, dmlops_subtract(8, output->sizes.count), 0);
+    *result = sizes;
     return;
 }
 
@@ -27231,12 +26664,22 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
         told->tensors.count)];
     int64_t row_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->left, &factors->right);
     int64_t column_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->right, &factors->left);
-    int is_there = (row_axis != -1) && (column_axis != -1);
-    is_there = is_there && !dmlops_plan_int_8_has(&factors->left_less, column_axis);
-    is_there = is_there && !dmlops_plan_int_8_has(&factors->right_less, row_axis);
-    int64_t rows = is_there ? output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)] : 1;
-    int64_t columns = is_there ? output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)] : 1;
-    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
+    if ((row_axis == -1) || (column_axis == -1)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    if (dmlops_plan_int_8_has(&factors->left_less, column_axis) || dmlops_plan_int_8_has(&factors->right_less,
+        row_axis)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
+    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
+    if (!dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
+        columns), factors->depth))) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
@@ -27247,8 +26690,10 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     dmlops_plan_side_of(planning, left, &factors->left, &output->sizes, row_axis, factors->depth, &made_3);
     dmlops_plan_Side made_4;
     dmlops_plan_side_of(planning, right, &factors->right, &output->sizes, column_axis, factors->depth, &made_4);
-    result->is_worth = is_there && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, rows, columns), factors->depth));
+    dmlops_plan_TapStep made_5;
+    made_5.is_even = 1;
+    made_5.step = 0;
+    result->is_worth = 1;
     result->sizes = made_2;
     result->row_axis = row_axis;
     result->column_axis = column_axis;
@@ -27256,9 +26701,10 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     result->columns = columns;
     result->run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
     result->depth = factors->depth;
-    result->count = count;
+    result->count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
     result->left = made_3;
     result->right = made_4;
+    result->tap = made_5;
     return;
 }
 
@@ -27286,14 +26732,6 @@ DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_
     result->is_even = is_even;
     result->step = step;
     return;
-}
-
-/* Whether tiles can read the left factor where it is. */
-DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor) {
-    dmlops_plan_TapStep step;
-    dmlops_plan_tap_step(planning, window, tensor, &step);
-    return step.is_even && !dmlops_plan_is_divided(planning, window);
 }
 
 /* The output as matrices, with a window: one for each phase of each group. */
@@ -27341,37 +26779,37 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         left->strides.count)];
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
+    dmlops_plan_TapStep tap;
+    dmlops_plan_tap_step(planning, window, left, &tap);
     dmlops_plan_int_64 others;
     others.count = 0;
     dmlops_plan_int_64_insert(planning, &others, others.count, row_step);
-    dmlops_plan_TapStep made_4;
-    dmlops_plan_tap_step(planning, window, left, &made_4);
-    dmlops_plan_int_64_insert(planning, &others, others.count, made_4.step);
+    dmlops_plan_int_64_insert(planning, &others, others.count, tap.step);
     dmlops_plan_int_64_insert(planning, &others, others.count, dmlops_plan_first_of(planning, window, left));
     dmlops_plan_int_64_insert(planning, &others, others.count, matrix_step);
     int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
-    for (int64_t each_5 = 0; each_5 < others.count; ++each_5) {
-        const int64_t other = others.items[each_5];
+    for (int64_t each_4 = 0; each_4 < others.count; ++each_4) {
+        const int64_t other = others.items[each_4];
         vector = dmlops_gcd(vector, other);
     }
     int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_6);
-    dmlops_plan_Side made_7;
-    made_7.steps = made_6;
-    made_7.depth = depth_step;
-    made_7.matrix = matrix_step;
-    made_7.is_along = 1;
-    made_7.vector = vector;
-    dmlops_plan_int_8 made_8;
+    dmlops_plan_int_8 made_5;
+    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_5);
+    dmlops_plan_Side made_6;
+    made_6.steps = made_5;
+    made_6.depth = depth_step;
+    made_6.matrix = matrix_step;
+    made_6.is_along = 1;
+    made_6.vector = vector;
+    dmlops_plan_int_8 made_7;
     dmlops_plan_axis_steps(planning, output, factors->right.items[dmlops_item(planning, 0, factors->right.count)],
-        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_8);
-    dmlops_plan_Side made_9;
-    made_9.steps = made_8;
-    made_9.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
-    made_9.matrix = 0;
-    made_9.is_along = 0;
-    made_9.vector = dmlops_plan_columns_vector(planning, window, right, output);
+        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_7);
+    dmlops_plan_Side made_8;
+    made_8.steps = made_7;
+    made_8.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
+    made_8.matrix = 0;
+    made_8.is_along = 0;
+    made_8.vector = dmlops_plan_columns_vector(planning, window, right, output);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->sizes = sizes;
@@ -27382,8 +26820,9 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
     result->depth = depth;
     result->count = count;
-    result->left = made_7;
-    result->right = made_9;
+    result->left = made_6;
+    result->right = made_8;
+    result->tap = tap;
     return;
 }
 
@@ -27594,18 +27033,14 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     dmlops_plan_int_64 tap;
     tap.count = 0;
     if (factors->window.sizes.count > 0) {
-        dmlops_plan_TapStep made_1;
-        dmlops_plan_tap_step(planning, &factors->window, &told->tensors.items[dmlops_item(planning,
-            shader->contracted.left, told->tensors.count)], &made_1);
-        int64_t step = made_1.step;
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, factors->depth);
-        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_plan_element_count(planning,
+        dmlops_plan_int_64 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, factors->depth);
+        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_plan_element_count(planning,
             &factors->window.sizes));
-        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(first, INT64_C(4294967296)));
-        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(step, INT64_C(4294967296)));
-        dmlops_plan_int_64_copy(&tap, &made_2);
+        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_modulo(first, INT64_C(4294967296)));
+        dmlops_plan_int_64_copy(&tap, &made_1);
+        dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->tap.step, INT64_C(4294967296)));
         dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
     dmlops_plan_tapped_params(planning, told, shader, found, common, groups, &tap, result);
@@ -27655,6 +27090,58 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     return;
 }
 
+/* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
+    dmlops_plan_Sources made_1;
+    dmlops_plan_no_sources(planning, &made_1);
+    dmlops_plan_space_without(planning, told, shader, wanted, &made_1, 0, result);
+    return;
+}
+
+/* The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors that are
+   `copied`, as bits. */
+DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+    dmlops_plan_Space* result) {
+    dmlops_plan_int_64 firsts;
+    firsts.count = 0;
+    int64_t words = (shader->sums.count > 0) ? 4 : 0;
+    for (int64_t place = 0; place < shader->kept.count; ++place) {
+        const dmlops_plan_Kept* kept = &shader->kept.items[place];
+        dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
+        if (((wanted >> place) & 1) == 1) {
+            int wide = kept->is_real ? told->is_double : kept->is_wide;
+            dmlops_plan_int_8 made_1;
+            dmlops_plan_rows_left(planning, shader, sources, place, &told->kept_sizes.items[dmlops_item(planning,
+                place, told->kept_sizes.count)], &made_1);
+            int64_t own = dmlops_plan_element_count(planning, &made_1);
+            own = dmlops_multiply(own, wide ? 2 : 1);
+            if (((copied >> place) & 1) == 1) {
+                own = dmlops_add(own, dmlops_plan_ceil_div(planning, own, 2));
+            }
+            words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
+        }
+    }
+    dmlops_plan_int_64_copy(&result->firsts, &firsts);
+    result->words = words;
+    return;
+}
+
+/* The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere. */
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 left;
+    left.count = 0;
+    dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
+    if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
+        left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
+            sizes->count)], sources->begin);
+    }
+    *result = left;
+    return;
+}
+
 /* Refuses tensors that shaders cannot address and an output of more elements than they count, and tells all tensors and
    what else the description gives alone. The output stands in for those that are absent. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -27674,23 +27161,22 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_Space made_2;
     dmlops_plan_space_of(planning, told, shader, 0, &made_2);
-    dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output->buffer, result);
+    dmlops_plan_tell_known(planning, told, shader, 0, &made_2.firsts, &output->buffer, result);
     return;
 }
 
 /* Whether the left factor is put in order first: where it must be, or where there are enough products. */
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, shader->contracted.left,
-        told->tensors.count)];
     if (found->column_axis != -1) {
         return 0;
     }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int is_scattered = (dmlops_plan_element_count(planning, &window->sizes) > 1) || (found->left.depth != 1);
-    return !dmlops_plan_is_direct(planning, window, left) || (is_scattered && (products >= 67108864));
+    int is_direct = found->tap.is_even && !dmlops_plan_is_divided(planning, window);
+    return !is_direct || (is_scattered && (products >= 67108864));
 }
 
 /* Words from one product to the next of a left factor in order: its rows, side by side. */
@@ -27701,18 +27187,21 @@ DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dml
 /* Whether both factors are put in order first where no window is: if one of them has no whole vectors (it `has_gaps`),
    no two matrices share any of them, and each element is read often. */
 DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
+    if (!has_gaps || (dmlops_min(found->rows, found->columns) < 256)) {
+        return 0;
+    }
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        if ((size > 1) && ((found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
+            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0))) {
+            return 0;
+        }
+    }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
         found->depth), found->count);
-    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
-            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
-        is_own = is_own && ((size <= 1) || !is_shared);
-    }
-    return is_own && has_gaps && (products >= 134217728);
+    return (products >= 134217728) && (elements < dmlops_divide(INT64_C(2147483648), 4));
 }
 
 /* The same with both factors in order, of which `vector` elements take 16 bytes. */
@@ -27877,7 +27366,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
         split.parts), 4), 4) : 0;
     int is_windowed = found->column_axis == -1;
-    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, found);
     int is_copied = !is_windowed && (left->bits == 32) && (right->bits == 32);
     is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
         found->right.vector) <= 2);
@@ -28973,6 +28462,561 @@ DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, co
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
+/* The sizes of what a pass goes through. */
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
+    if (one->box_list != -1) {
+        *result = told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)];
+        return;
+    }
+    if (one->box_tensor != -1) {
+        *result = told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
+        return;
+    }
+    *result = *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning, one->target, told->kept_sizes.count)]
+        : &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].sizes);
+    return;
+}
+
+/* The tensors that are there, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int64_t found = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if (tensor->is_present) {
+            found = found | dmlops_shift(1, place);
+        }
+    }
+    return found;
+}
+
+/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted) {
+    (void)planning;
+    return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
+}
+
+/* The intermediate tensors that lead to outputs, and those written with them, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Pass_32 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
+        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, item);
+    }
+    return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
+}
+
+/* The same of some passes, where tensors are there as bits say. The last ones come first: most passes read what earlier
+   ones write. Recurrences read in circles; this ends since bits only ever join. */
+DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
+    int64_t wanted = 0;
+    int64_t before = -1;
+    while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
+        before = wanted;
+        for (int64_t place = 0; place < passes->count; ++place) {
+            const dmlops_plan_Pass * one = &passes->items[dmlops_item(planning,
+                dmlops_subtract(dmlops_subtract(passes->count, 1), place), passes->count)];
+            if (((one->writes & wanted) != 0) || ((one->outputs & there) != 0)) {
+                wanted = (wanted | one->reads) | one->writes;
+            }
+        }
+    }
+    return wanted;
+}
+
+/* All passes, where attention reads and writes these tensors of the description: it reads fewer intermediate ones, and
+   others do not write what it writes. */
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    int64_t read = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
+        sources->key, attention->key);
+    read = read | dmlops_plan_bit_of(planning, sources->value, attention->value);
+    int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
+        sources->key_stored, sources->key_stored);
+    written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
+    dmlops_plan_Pass_32 passes;
+    passes.count = 0;
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        if (one->number == attention->number) {
+            int64_t writes = (sources->output == -1) ? one->writes : 0;
+            int64_t reads = dmlops_subtract(one->reads, one->reads & read);
+            dmlops_plan_Pass made_2;
+            made_2 = *one;
+            made_2.writes = writes;
+            made_2.outputs = written;
+            made_2.reads = reads;
+            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
+        } else {
+            if ((one->outputs & written) != 0) {
+                dmlops_plan_Pass made_3;
+                made_3 = *one;
+                made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
+                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_3);
+            } else {
+                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+            }
+        }
+    }
+    dmlops_plan_Pass_32_copy(result, &passes);
+    return;
+}
+
+/* A bit, where there is a source. */
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit) {
+    (void)planning;
+    return (source == -1) ? 0 : dmlops_shift(1, bit);
+}
+
+/* The passes that lead to outputs: attention without copies, sums by groups, where these suit. */
+DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
+    dmlops_plan_Sources made_1;
+    dmlops_plan_no_sources(planning, &made_1);
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    dmlops_plan_Sources sources;
+    sources = made_1;
+    dmlops_plan_Pass_32 every;
+    every.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
+        dmlops_plan_Pass_32_insert(planning, &every, every.count, item);
+    }
+    int64_t there = dmlops_plan_present(planning, &told->tensors);
+    int64_t led = dmlops_plan_leading(planning, &every, there);
+    dmlops_plan_Parts made_3;
+    dmlops_plan_no_parts(planning, &made_3);
+    int64_t wanted = led;
+    dmlops_plan_Parts parts;
+    parts = made_3;
+    dmlops_plan_AttentionViews views;
+    views = told->attention;
+    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
+    const dmlops_plan_int_8_16 * kept_sizes = &told->kept_sizes;
+    int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
+    if (attends) {
+        dmlops_plan_AttentionViews made_4;
+        dmlops_plan_settled(planning, attention, &views, tensors, kept_sizes, &made_4);
+        views = made_4;
+        dmlops_plan_Parts made_5;
+        dmlops_plan_parts_of(planning, attention, &views, tensors, kept_sizes, &made_5);
+        parts = made_5;
+    }
+    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
+    if (attends) {
+        int64_t vector = (halves != 0) ? 8 : 4;
+        dmlops_plan_Sources plain;
+        dmlops_plan_sources_of(planning, attention, &views, tensors, kept_sizes, vector, &plain);
+        int stores = parts.applies;
+        dmlops_plan_Sources made_6;
+        dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 1, stores, &made_6);
+        sources = made_6;
+        dmlops_plan_Pass_32 made_7;
+        dmlops_plan_passes_with(planning, shader, &sources, &made_7);
+        dmlops_plan_Pass_32_copy(&every, &made_7);
+        wanted = dmlops_plan_leading(planning, &every, there);
+        if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
+            dmlops_plan_Sources made_8;
+            dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 0, stores,
+                &made_8);
+            sources = made_8;
+            dmlops_plan_Pass_32 made_9;
+            dmlops_plan_passes_with(planning, shader, &sources, &made_9);
+            dmlops_plan_Pass_32_copy(&every, &made_9);
+            wanted = dmlops_plan_leading(planning, &every, there);
+        }
+    }
+    dmlops_plan_Pass_32 passes;
+    passes.count = 0;
+    for (int64_t each_10 = 0; each_10 < every.count; ++each_10) {
+        const dmlops_plan_Pass* one = &every.items[each_10];
+        if (dmlops_plan_is_needed(planning, one, there, wanted)) {
+            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+        }
+    }
+    if (shader->sums.count > 0) {
+        dmlops_plan_Pass_32 made_11;
+        dmlops_plan_with_sums(planning, told, shader, &passes, wanted, &made_11);
+        dmlops_plan_Pass_32_copy(&passes, &made_11);
+    }
+    dmlops_plan_SumsTile_32 tiles;
+    tiles.count = 0;
+    for (int64_t each_12 = 0; each_12 < passes.count; ++each_12) {
+        const dmlops_plan_Pass* one = &passes.items[each_12];
+        dmlops_plan_SumsTile made_13;
+        dmlops_plan_shared_tile(planning, told, shader, one, &made_13);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_13);
+    }
+    dmlops_plan_Pass_32_copy(&result->passes, &passes);
+    dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
+    result->wanted = wanted;
+    result->led = led;
+    result->halves = halves;
+    result->attends = attends;
+    result->parts = parts;
+    result->views = views;
+    result->sources = sources;
+    return;
+}
+
+/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts reads of
+   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
+DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
+    int64_t halves = 0;
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
+            dmlops_plan_int_8 shape;
+            dmlops_plan_box_of(planning, told, one, &shape);
+            if (parts->applies) {
+                halves = (parts->vector == 8) ? one->reads : 0;
+            } else {
+                if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
+                    halves = one->reads;
+                }
+            }
+        }
+    }
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
+        if (((one->writes & halves) != 0) && ((one->writes & halves) != one->writes)) {
+            return 0;
+        }
+    }
+    return halves;
+}
+
+/* Whether passes that lead to outputs read the keys or the values of attention, besides that itself. */
+DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted) {
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    int64_t both = dmlops_shift(1, attention->key) | dmlops_shift(1, attention->value);
+    for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
+        const dmlops_plan_Pass* one = &every->items[each_1];
+        if ((one->number != attention->number) && ((one->reads & both) != 0) && dmlops_plan_is_needed(planning, one,
+            there, wanted)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The passes that are needed, those of sums in place of what they replace, one or several. */
+DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
+    result) {
+    dmlops_plan_Pass_32 passes;
+    passes.count = 0;
+    int64_t written = 0;
+    for (int64_t each_1 = 0; each_1 < needed->count; ++each_1) {
+        const dmlops_plan_Pass* one = &needed->items[each_1];
+        int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
+        if (place == -1) {
+            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+        } else {
+            if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
+                const dmlops_plan_SumsPass * sums = &shader->sums.items[dmlops_item(planning, place,
+                    shader->sums.count)];
+                written = written | sums->writes;
+                dmlops_plan_Pass made_2;
+                made_2.number = sums->number;
+                made_2.writes_kept = 1;
+                made_2.target = one->target;
+                made_2.writes = sums->writes;
+                made_2.outputs = 0;
+                made_2.reads = sums->reads;
+                made_2.is_along = one->is_along;
+                made_2.box_list = -1;
+                made_2.box_tensor = -1;
+                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
+            }
+        }
+    }
+    dmlops_plan_Pass_32_copy(result, &passes);
+    return;
+}
+
+/* The pass of sums that writes what a pass does, by its place among them, or NONE. */
+DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted) {
+    for (int64_t place = 0; place < shader->sums.count; ++place) {
+        const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
+        int applies = (told->sums.items[dmlops_item(planning, place, told->sums.count)] == 1) && ((sums->writes |
+            wanted) == wanted);
+        if (applies && ((sums->writes & one->writes) != 0)) {
+            dmlops_plan_int_8 sizes;
+            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
+                told->kept_sizes.count)], one->is_along, &sizes);
+            if (dmlops_plan_is_worth_sharing(planning, sums, &told->tensors, &told->kept_sizes, &sizes)) {
+                return place;
+            }
+        }
+    }
+    return -1;
+}
+
+/* What groups work out in a pass of sums; nothing in any other. */
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
+    for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
+        const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
+        if (sums->number == one->number) {
+            dmlops_plan_int_8 made_2;
+            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
+                told->kept_sizes.count)], one->is_along, &made_2);
+            dmlops_plan_sums_tile(planning, sums, &told->tensors, &made_2, result);
+            return;
+        }
+    }
+    dmlops_plan_no_sums(planning, result);
+    return;
+}
+
+/* The dispatches; none where every output is absent. */
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Way way;
+    dmlops_plan_way_to(planning, told, shader, &way);
+    if (way.passes.count == 0) {
+        return;
+    }
+    int64_t copied = 0;
+    for (int64_t each_2 = 0; each_2 < way.tiles.count; ++each_2) {
+        const dmlops_plan_SumsTile* tile = &way.tiles.items[each_2];
+        copied = copied | tile->copied;
+    }
+    dmlops_plan_Space space;
+    dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources, copied, &space);
+    int64_t words = space.words;
+    if (way.attends) {
+        words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
+            &told->kept_sizes.items[dmlops_item(planning, shader->attention.target, told->kept_sizes.count)]));
+    }
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_plan_Buffer made_3;
+    dmlops_plan_stand_in_of(planning, told, &made_3);
+    dmlops_plan_Known known;
+    dmlops_plan_tell_known(planning, told, shader, way.led, &space.firsts, &made_3, &known);
+    dmlops_plan_int_512 lists;
+    lists.count = 0;
+    dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
+    if (way.attends) {
+        int64_t each = (way.halves == 0) ? 1 : 2;
+        const dmlops_plan_int_64 * firsts = &space.firsts;
+        dmlops_plan_int_64 made_4;
+        dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources, &told->tensors,
+            &told->kept_sizes, firsts, each, space.words, &made_4);
+        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
+    }
+    if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
+        int from_zeros = 0;
+        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_5];
+            from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
+        }
+        dmlops_plan_Buffer made_6;
+        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_6);
+    }
+    if (shader->attention.number != -1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVES"), (int64_t)(way.halves != 0));
+    }
+    dmlops_out_share(planning);
+    dmlops_plan_Known made_7;
+    dmlops_plan_int_512_copy(&made_7.lists, &lists);
+    dmlops_plan_int_32_copy(&made_7.activations, &known.activations);
+    dmlops_plan_int_64_copy(&made_7.scalars, &known.scalars);
+    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
+}
+
+/* What is bound in place of tensors that are absent: the first output that is there. */
+DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    dmlops_plan_Buffer* result) {
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_output && tensor->is_present) {
+            *result = tensor->buffer;
+            return;
+        }
+    }
+    *result = told->tensors.items[dmlops_item(planning, 0, told->tensors.count)].buffer;
+    return;
+}
+
+/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or where groups can
+   wait for one another, for the first step and for all others. */
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
+    int64_t place = 0;
+    int64_t dispatches = 0;
+    int64_t pending = 0;
+    while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
+        int64_t end = dmlops_add(place, 1);
+        int64_t steps = 1;
+        int goes_on = 0;
+        if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
+            steps = told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
+                way->passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
+                told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
+                way->passes.count)].target, told->kept_sizes.count)].count)];
+            while (planning->reason == DMLOPS_REASON_NONE && ((end < way->passes.count) &&
+                way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
+                end = dmlops_add(end, 1);
+            }
+            goes_on = way->tiles.items[dmlops_item(planning, place, way->tiles.count)].waits && (end ==
+                dmlops_add(place, 1)) && (steps > 2);
+            if (goes_on) {
+                steps = (way->tiles.items[dmlops_item(planning, place, way->tiles.count)].threads ==
+                    way->tiles.items[dmlops_item(planning, place, way->tiles.count)].all_threads) ? 2 : 3;
+            }
+        }
+        dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
+        if (dispatches > 262144) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_MANY_DISPATCHES, -1, dispatches);
+            return;
+        }
+        for (int64_t step = 0; step < steps; ++step) {
+            for (int64_t item = place; item < end; ++item) {
+                const dmlops_plan_Pass * one = &way->passes.items[dmlops_item(planning, item, way->passes.count)];
+                int waits = (dmlops_plan_read_in(planning, shader, one, step) & pending) != 0;
+                pending = waits ? 0 : pending;
+                pending = pending | one->writes;
+                dmlops_plan_dispatch_defined(planning, told, shader, way, known, one,
+                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, goes_on);
+            }
+        }
+        place = end;
+    }
+}
+
+/* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none. */
+DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Pass* one, int64_t step) {
+    (void)planning;
+    if (one->is_along && (step == 0)) {
+        for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
+            const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
+            if (sums->number == one->number) {
+                return sums->begins;
+            }
+        }
+    }
+    return one->reads;
+}
+
+/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, step 1 stands for all that follow the first
+   one, and step 2 for what groups that waited in vain have left of them to a single one. */
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_box_of(planning, told, one, &made_1);
+    dmlops_plan_int_8 shape;
+    dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
+    int64_t whole = dmlops_plan_element_count(planning, &shape);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)]) : whole;
+    if (one->number == shader->attention.number) {
+        dmlops_plan_dispatch_attention(planning, told, shader, way, known, one, count, waits);
+        return;
+    }
+    if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
+        shader->attention.value) & 1) == 1))) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
+    }
+    int64_t threads = count;
+    int64_t in_group = 64;
+    if ((one->writes & way->halves) != 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVING"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
+        count = dmlops_divide(count, 8);
+        threads = count;
+    } else {
+        if (tile->threads > 0) {
+            dmlops_plan_define_sums(planning, tile, goes_on && (step > 0));
+            threads = (goes_on && (step == 2)) ? tile->threads : tile->all_threads;
+            in_group = tile->threads;
+        }
+    }
+    if (shader->sums.count > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
+    }
+    dmlops_plan_AttentionGroups made_2;
+    made_2.threads = threads;
+    made_2.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_2, waits);
+}
+
+/* The dispatch of attention, and one that joins its parts. */
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, int64_t count, int waits) {
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
+    const dmlops_plan_Sources * sources = &way->sources;
+    const dmlops_plan_Parts * parts = &way->parts;
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_box_of(planning, told, one, &sizes);
+    if (!parts->applies) {
+        dmlops_plan_AttentionGroups groups;
+        dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, way->halves != 0,
+            sources, &groups);
+        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &groups, waits);
+        return;
+    }
+    dmlops_plan_AttentionGroups finding;
+    dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 0, &finding);
+    dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &finding, waits);
+    if (parts->number > 1) {
+        dmlops_plan_AttentionGroups joining;
+        dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 1, &joining);
+        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
+    }
+}
+
+/* A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone has. */
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
+    first, const dmlops_plan_AttentionGroups* threads, int waits) {
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), shape->count);
+    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_extents(planning, shape, &made_1);
+    dmlops_plan_DefinitionParams params;
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_1);
+    dmlops_plan_int_512_copy(&params.lists, &known->lists);
+    dmlops_plan_int_32_copy(&params.activations, &known->activations);
+    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    params.count = count;
+    params.first = first;
+    params.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
+    dmlops_put_DefinitionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, waits);
+}
+
 /* A dispatch. */
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told) {
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
@@ -29579,43 +29623,22 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result) {
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < output->sizes.count; ++each_2) {
-        const int64_t size = output->sizes.items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        dmlops_plan_Loop made_4;
-        made_4.size = size;
-        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
-    }
-    dmlops_plan_Dimension_10 made_5;
-    dmlops_plan_dimensions(planning, &made_1, &made_5);
-    dmlops_plan_Loop_16 made_6;
-    made_6.count = 0;
-    dmlops_plan_int_16 made_7;
-    made_7.count = 0;
-    dmlops_plan_Loop made_8;
-    made_8.size = down;
-    dmlops_plan_int_16_copy(&made_8.strides, &made_7);
-    dmlops_plan_Loop_16_insert(planning, &made_6, made_6.count, &made_8);
-    dmlops_plan_int_16 made_9;
-    made_9.count = 0;
-    dmlops_plan_Loop made_10;
-    made_10.size = across;
-    dmlops_plan_int_16_copy(&made_10.strides, &made_9);
-    dmlops_plan_Loop_16_insert(planning, &made_6, made_6.count, &made_10);
-    dmlops_plan_Dimension_10 made_11;
-    dmlops_plan_dimensions(planning, &made_6, &made_11);
-    dmlops_plan_Extent made_12;
-    dmlops_plan_extent_of(planning, output, &made_12);
-    dmlops_plan_Dimension_10_copy(&result->sizes, &made_5);
+    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_extents(planning, &output->sizes, &made_1);
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, down);
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, across);
+    dmlops_plan_Dimension_10 made_3;
+    dmlops_plan_extents(planning, &made_2, &made_3);
+    dmlops_plan_Extent made_4;
+    dmlops_plan_extent_of(planning, output, &made_4);
+    dmlops_plan_Dimension_10_copy(&result->sizes, &made_1);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
     dmlops_plan_int_64_copy(&result->elements, &told->elements);
-    dmlops_plan_Dimension_10_copy(&result->tiles, &made_11);
-    result->planeCount = made_12.planes;
+    dmlops_plan_Dimension_10_copy(&result->tiles, &made_3);
+    result->planeCount = made_4.planes;
     result->groupColumns = groups->columns;
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
     return;
@@ -30354,43 +30377,22 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_frame_words(planning, &sliding.counted, &made_4);
         dmlops_plan_int_32_copy(&counted, &made_4);
     }
-    dmlops_plan_Loop_16 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < output->sizes.count; ++each_6) {
-        const int64_t size = output->sizes.items[each_6];
-        dmlops_plan_int_16 made_7;
-        made_7.count = 0;
-        dmlops_plan_Loop made_8;
-        made_8.size = size;
-        dmlops_plan_int_16_copy(&made_8.strides, &made_7);
-        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_8);
-    }
+    dmlops_plan_Dimension_10 made_5;
+    dmlops_plan_extents(planning, &output->sizes, &made_5);
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
+    dmlops_plan_int_64 made_7;
+    dmlops_plan_window_constants(planning, &sliding, tensor, &made_7);
+    dmlops_plan_int_8 made_8;
+    made_8.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_down);
+    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_across);
     dmlops_plan_Dimension_10 made_9;
-    dmlops_plan_dimensions(planning, &made_5, &made_9);
-    dmlops_plan_int_8 made_10;
-    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_10);
-    dmlops_plan_int_64 made_11;
-    dmlops_plan_window_constants(planning, &sliding, tensor, &made_11);
-    dmlops_plan_Loop_16 made_12;
-    made_12.count = 0;
-    dmlops_plan_int_16 made_13;
-    made_13.count = 0;
-    dmlops_plan_Loop made_14;
-    made_14.size = blocks_down;
-    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = blocks_across;
-    dmlops_plan_int_16_copy(&made_16.strides, &made_15);
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
-    dmlops_plan_Dimension_10 made_17;
-    dmlops_plan_dimensions(planning, &made_12, &made_17);
+    dmlops_plan_extents(planning, &made_8, &made_9);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_9);
-    params.planeSteps = made_10;
-    dmlops_plan_int_64_copy(&params.window, &made_11);
+    dmlops_plan_Dimension_10_copy(&params.sizes, &made_5);
+    params.planeSteps = made_6;
+    dmlops_plan_int_64_copy(&params.window, &made_7);
     dmlops_plan_int_32_copy(&params.counted, &counted);
     dmlops_plan_int_16_copy(&params.weightsSteps, &weights.steps);
     dmlops_plan_int_512_copy(&params.lists, &known.lists);
@@ -30399,7 +30401,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
-    dmlops_plan_Dimension_10_copy(&params.blocks, &made_17);
+    dmlops_plan_Dimension_10_copy(&params.blocks, &made_9);
     params.groupColumns = groups.columns;
     dmlops_plan_int_64_copy(&params.weights, &weights.words);
     dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
@@ -30440,14 +30442,16 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether there are few rows, enough to do, and whole vectors of floats to read. */
+/* Whether there are few rows or columns, enough to do, and whole vectors of floats to read. */
 DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Thin* thin) {
-    const dmlops_plan_Matrices * matrices = &thin->matrices;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, thin->right, told->tensors.count)];
-    if ((told->factors.window.sizes.count > 0) || !matrices->is_worth || (matrices->rows > 4)) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if ((told->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
         return 0;
     }
+    dmlops_plan_Thin thin;
+    dmlops_plan_thin_of(planning, shader, found, &thin);
+    const dmlops_plan_Matrices * matrices = &thin.matrices;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, thin.right, told->tensors.count)];
     int64_t vector = dmlops_divide(128, right->bits);
     int64_t axis = matrices->column_axis;
     int64_t columns = matrices->columns;
@@ -30485,9 +30489,11 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
 
 /* One dispatch, and one after it where sums are worked out in parts. */
 DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Thin* thin) {
-    const dmlops_plan_Matrices * matrices = &thin->matrices;
-    int64_t vector = dmlops_divide(128, told->tensors.items[dmlops_item(planning, thin->right,
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Thin thin;
+    dmlops_plan_thin_of(planning, shader, found, &thin);
+    const dmlops_plan_Matrices * matrices = &thin.matrices;
+    int64_t vector = dmlops_divide(128, told->tensors.items[dmlops_item(planning, thin.right,
         told->tensors.count)].bits);
     dmlops_plan_Lanes share;
     dmlops_plan_lanes_for(planning, matrices, vector, &share);
@@ -30515,7 +30521,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     const dmlops_plan_Side * left = &matrices->left;
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(number, 2));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TURNED"), (int64_t)thin->is_turned);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TURNED"), (int64_t)thin.is_turned);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
         1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
@@ -30556,10 +30562,8 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
         dmlops_plan_bytes(planning, told, shader, &found);
         return;
     }
-    dmlops_plan_Thin thin;
-    dmlops_plan_thin_of(planning, shader, &found, &thin);
-    if (dmlops_plan_is_thin(planning, told, &thin)) {
-        dmlops_plan_thin(planning, told, shader, &thin);
+    if (dmlops_plan_is_thin(planning, told, shader, &found)) {
+        dmlops_plan_thin(planning, told, shader, &found);
         return;
     }
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
@@ -30901,10 +30905,10 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
     const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, rows->source, told->tensors.count)];
+    int64_t taking = dmlops_plan_taking_part(planning, rows);
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        int takes_part = ((dmlops_plan_taking_part(planning, rows) >> place) & 1) == 1;
-        if (takes_part && tensor->is_present) {
+        if ((((taking >> place) & 1) == 1) && tensor->is_present) {
             if (tensor->sizes.count != source->sizes.count) {
                 return 0;
             }
@@ -30923,13 +30927,8 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     return 1;
 }
 
-/* How far apart neighbours along a dimension are, 0 where all are the same element. */
-DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis) {
-    return (tensor->is_present && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1)) ?
-        tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0;
-}
-
-/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. */
+/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. A tensor has a
+   stride of 0 where all neighbours are the same element. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, shader->rows.source,
@@ -30945,8 +30944,10 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
             source->strides.count)]);
         for (int64_t place = 0; place < told->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-            dmlops_plan_int_16_insert(planning, &strides, strides.count, (((taking >> place) & 1) == 1) ?
-                dmlops_plan_stride_of(planning, tensor, axis) : 0);
+            int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
+                (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
+            dmlops_plan_int_16_insert(planning, &strides, strides.count, is_along ?
+                tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
         }
         dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
             source->strides.count)]);
@@ -30967,39 +30968,46 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The strides of a tensor but for the innermost loop of a row. */
-DMLOPS_CALLED void dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t place, dmlops_plan_int_64* result) {
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
-        const dmlops_plan_Loop* loop = &kept->items[each_1];
-        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
-            loop->strides.count)]);
+/* For each tensor the neighbours along a row that make up a vector; 1 for those that are absent. */
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
+    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
+    dmlops_plan_int_64 widths;
+    widths.count = 0;
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int64_t width = 1;
+        if (tensor->is_present) {
+            dmlops_plan_int_64 others;
+            others.count = 0;
+            for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
+                const dmlops_plan_Loop* loop = &kept->items[each_1];
+                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                    dmlops_add(place, 1), loop->strides.count)]);
+            }
+            for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+                const dmlops_plan_Loop* loop = &reduced->items[each_2];
+                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                    dmlops_add(place, 1), loop->strides.count)]);
+            }
+            width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
+                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
+        }
+        dmlops_plan_int_64_insert(planning, &widths, widths.count, width);
     }
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
-        const dmlops_plan_Loop* loop = &reduced->items[each_2];
-        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
-            loop->strides.count)]);
-    }
-    dmlops_plan_int_64_copy(result, &others);
+    dmlops_plan_int_64_copy(result, &widths);
     return;
 }
 
 /* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
-    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
+    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
     int64_t vector = 0;
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        int is_whole = (((shader->rows.each >> place) & 1) == 1) || (place == shader->rows.source);
+        int is_whole = (((rows->each >> place) & 1) == 1) || (place == rows->source);
         if (is_whole && tensor->is_present) {
-            dmlops_plan_int_64 others;
-            dmlops_plan_others_of(planning, kept, reduced, dmlops_add(place, 1), &others);
-            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
-                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
-            vector = dmlops_gcd(vector, own);
+            vector = dmlops_gcd(vector, widths->items[dmlops_item(planning, place, widths->count)]);
         }
     }
     return vector;
@@ -31045,24 +31053,24 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
         dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_5);
         dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
     }
+    dmlops_plan_int_64 widths;
+    dmlops_plan_widths_along(planning, told, &kept, &reduced, &widths);
     dmlops_plan_Loop_16_copy(&result->kept, &kept);
     dmlops_plan_Loop_16_copy(&result->reduced, &reduced);
-    result->vector = dmlops_plan_vector_along(planning, told, shader, &kept, &reduced);
+    dmlops_plan_int_64_copy(&result->widths, &widths);
+    result->vector = dmlops_plan_vector_along(planning, told, &shader->rows, &widths);
     return;
 }
 
 /* The macros that say how tensors are read and written along a row. */
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
-    const dmlops_plan_Loop * inner = &found->reduced.items[dmlops_item(planning, -1, found->reduced.count)];
+    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if (((dmlops_plan_taking_part(planning, &shader->rows) >> place) & 1) == 1) {
-            dmlops_plan_int_64 others;
-            dmlops_plan_others_of(planning, &found->kept, &found->reduced, dmlops_add(place, 1), &others);
-            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
-                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
-            int is_packed = tensor->is_present && (own >= found->vector);
+        if (((taking >> place) & 1) == 1) {
+            int is_packed = tensor->is_present && (found->widths.items[dmlops_item(planning, place,
+                found->widths.count)] >= found->vector);
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? found->vector : 1);
             if (((shader->rows.read >> place) & 1) == 1) {
                 int is_one = 1;

@@ -723,8 +723,7 @@ def greatest_of(values: Iterator[Any]) -> Any:
     return reduce(np.maximum, values)
 
 
-@dataclass(frozen=True)
-class Defined:
+class Defined(NamedTuple):
     """A computation by definition: `define` gives an evaluation its tensors and outputs. Elements of the
     tensors in `bits` are taken as the bits that they are."""
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from itertools import accumulate
-from operator import mul
 from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
 from .enums import TensorDataType, TensorFlags
@@ -98,7 +96,11 @@ class TensorDesc(Value):
         """The strides, packed in row-major order where none are given; in elements."""
         if self.Strides is not None:
             return self.Strides
-        return tuple(accumulate(self.Sizes[:0:-1], mul, initial=1))[::-1] if self.Sizes else ()
+        strides, step = [], 1
+        for size in reversed(self.Sizes):
+            strides.append(step)
+            step *= size
+        return tuple(strides[::-1])
 
     @property
     def implied_size(self) -> int:

@@ -25,7 +25,8 @@ from ..tensor import TensorDesc
 from . import movement
 from .defining import Defining, absent, bits, pair, places, told_of
 from .memory import buffer_size
-from .plans.definition import Definition, DefinitionShader, plan_definition
+from .plans.defined import Definition, DefinitionShader
+from .plans.definition import plan_definition
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
 from .plans.nearby import plan_nearby
@@ -258,7 +259,7 @@ def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Des
     place = places(desc.OPERATOR)[output]
     out.places = {Buffer(place, 0): scratch}
     without = replace(desc, **{fused: None, output: between})
-    _plan_definitions(out, replace(computation, desc=without))
+    _plan_definitions(out, computation._replace(desc=without))
     own = places(activation.OPERATOR)
     moved = {Buffer(own["InputTensor"], 0): scratch, Buffer(own["OutputTensor"], 0): Buffer(place, 0)}
     out.follow(activation.OPERATOR, moved, place)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ..description import Description
 from ..enums import OperatorType
@@ -20,8 +20,7 @@ from .plans.told import NO_MEMBER, SCRATCH, Buffer
 from .telling import plan
 
 
-@dataclass(frozen=True)
-class Dispatch:
+class Dispatch(NamedTuple):
     """One run of the operator's shader, or of that of the operator whose name is `shader`.
 
     `buffers` are the names of what its resources are, in the order of their bindings: tensors by member, as
@@ -39,8 +38,7 @@ class Dispatch:
     shader: str | None = None
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """Dispatches, each of which sees what those before it wrote where it waits.
 
     `scratch` gives the sizes in bytes of buffers that are no tensors; buffers in `cleared` start as zeros,
@@ -48,7 +46,7 @@ class Work:
     """
 
     dispatches: tuple[Dispatch, ...]
-    scratch: Mapping[str, int] = field(default_factory=dict)
+    scratch: Mapping[str, int] = MappingProxyType({})
     cleared: tuple[str, ...] = ()
 
 
@@ -64,14 +62,9 @@ def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Wor
     except Refused as refused:
         raise unsupported(desc.OPERATOR, refused, desc) from None
     operator = desc.OPERATOR
-    dispatches = []
-    buffers: tuple[Buffer, ...] = ()
-    names: tuple[str, ...] = ()
-    for step in planning.steps:
-        if step.buffers != buffers:  # most often they are the same
-            buffers = step.buffers
-            names = tuple([_name(operator, buffer) for buffer in buffers])
-        dispatches.append(Dispatch(step.defines, names, *step[2:]))
+    dispatches = [
+        Dispatch(step.defines, _names(operator, step.buffers), *step[2:]) for step in planning.steps
+    ]
     scratch = {_scratch(place): buffer.size for place, buffer in enumerate(planning.scratches)}
     cleared = [_scratch(place) for place, buffer in enumerate(planning.scratches) if buffer.cleared]
     return Work(
@@ -92,6 +85,10 @@ def unsupported(operator: str, refused: Refused, desc: Description) -> Unsupport
 
 
 @cache
+def _names(operator: str, buffers: tuple[Buffer, ...]) -> tuple[str, ...]:
+    return tuple(_name(operator, buffer) for buffer in buffers)
+
+
 def _name(operator: str, buffer: Buffer) -> str:
     if buffer.member == SCRATCH:
         return _scratch(buffer.entry)

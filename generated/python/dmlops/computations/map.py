@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,20 +17,20 @@ from ..elements import bits_of, computed, from_bits, stored
 from ..tensor import TensorDesc
 
 _CHUNK = 1 << 20  # elements at a time; their coordinates take 8 bytes each, several times over
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Uniforms:
+class Uniforms(NamedTuple):
     """What a shader is told about a description, by the shader's names.
 
     Switches become macros; elements are numbers of a tensor's type, scalars integers and floats, and arrays
     have one entry for each dimension.
     """
 
-    switches: Mapping[str, int] = field(default_factory=dict)
-    elements: Mapping[str, Any] = field(default_factory=dict)
-    scalars: Mapping[str, int | float] = field(default_factory=dict)
-    arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    switches: Mapping[str, int] = _NONE
+    elements: Mapping[str, Any] = _NONE
+    scalars: Mapping[str, int | float] = _NONE
+    arrays: Mapping[str, tuple[int, ...]] = _NONE
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,7 @@ class Shader:
     limited: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Map:
+class Map(NamedTuple):
     """At each coordinate of `over`, stores the element there in `output`: at `place` where that is given.
 
     Where `over` is an array of tensors, each is gone through in turn. `moves` are the tensors whose

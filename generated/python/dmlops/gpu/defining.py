@@ -15,7 +15,8 @@ from ..enums import OperatorType, TensorDataType
 from ..fused import activation_parameter
 from ..registry import operator as described
 from ..tensor import TensorDesc
-from .plans.definition import Activation, Definition, DefinitionShader, needed
+from .plans.defined import Activation, Definition, DefinitionShader
+from .plans.passes import needed
 from .plans.planning import Refused
 from .plans.reasons import Reason
 from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Sizes, Tensor

@@ -142,12 +142,15 @@ def is_inside(view: View, tensor: Tensor, sizes: Sizes) -> bool:
     limits: Words = []
     limits.extend(tensor.sizes)
     limits.extend(view.limits)
+    steps: Annotated[list[Sizes], 4] = [view.batch, view.head, view.row, view.element]
     for d, limit in enumerate(limits):
-        steps: Words = [view.batch[d], view.head[d], view.row[d], view.element[d]]
         least, greatest = view.first[d], view.first[d]
         for size, step in zip(sizes, steps, strict=True):
-            least += min((size - 1) * step, 0)
-            greatest += max((size - 1) * step, 0)
+            reach = (size - 1) * step[d]
+            if reach > 0:
+                greatest += reach
+            else:
+                least += reach
         if least < 0 or greatest >= limit:
             return False
     return True
@@ -174,8 +177,9 @@ def source_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Siz
         return NONE
     if sizes[3] % vector != 0 or offset_of(view.element, tensor.strides) != 1:
         return NONE
-    if any(place % vector != 0 for place in rows_in(view, tensor, sizes)):
-        return NONE
+    for place in rows_in(view, tensor, sizes):
+        if place % vector != 0:
+            return NONE
     return view.tensor
 
 

@@ -17,7 +17,7 @@ from .contraction_passes import (
     split_into,
     window_words,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader
+from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
 from .loops import ceil_div, grid, times
 from .matrices import Matrices, Side, axis_steps, first_of, is_bordered, output_vector, tiles_of
@@ -113,7 +113,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     whole = times(times(found.rows, found.columns), found.count)
     part_words = ceil_div(whole * split.parts, 4) * 4 if split.parts > 1 else 0
     is_windowed = found.column_axis == NONE
-    is_ordered = is_put_in_order(told, shader, found)
+    is_ordered = is_put_in_order(told, found)
     is_copied = not is_windowed and left.bits == 32 and right.bits == 32
     is_copied = is_copied and pays_to_copy(found, min(found.left.vector, found.right.vector) <= 2)
     factors = found

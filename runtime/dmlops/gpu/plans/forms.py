@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from .definition import MAX_COUNT, Definition, DefinitionShader, Known, space_of, tell_known
+from .defined import MAX_COUNT, Definition, DefinitionShader
+from .known import Known, tell_known
 from .loops import check_span, element_count
 from .planning import Planning
 from .reasons import Reason
+from .scratch import space_of
 from .told import NO_MEMBER, Tensor
 
 
@@ -19,4 +21,4 @@ def begin_form(out: Planning, told: Definition, shader: DefinitionShader, output
     count = element_count(output.sizes)
     if count >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
-    return tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    return tell_known(out, told, shader, 0, space_of(told, shader, 0).firsts, output.buffer)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .definition import Definition, DefinitionShader, Eight, Window, padded
+from .defined import Definition, DefinitionShader, Window
+from .known import Eight, padded
 from .loops import Words, ceil_div, element_count, times
 from .phases import has_phases, is_divided, is_pointwise, most_places, phase_count, row_dimension
 from .told import NONE, Sizes, Tensor
@@ -34,12 +35,20 @@ class Side(NamedTuple):
     vector: int
 
 
+class TapStep(NamedTuple):
+    """How far apart elements of the left factor are at neighbouring places of the window, counted row by row.
+    `is_even`: that is always the same."""
+
+    is_even: bool
+    step: int
+
+
 class Matrices(NamedTuple):
     """The output as matrices. `is_worth`: tiles are faster than the definition.
 
     `sizes` are those of the output, 1 along rows, and along columns unless there is a window. `run` are the
     neighbours along a row that lie side by side in the output. Where there are phases, `sizes` and `columns`
-    are those of the largest, and so is `depth`.
+    are those of the largest, and so is `depth`. `tap` is that of the left factor, where there is a window.
     """
 
     is_worth: bool
@@ -53,54 +62,50 @@ class Matrices(NamedTuple):
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     left: Side
     right: Side
+    tap: TapStep
 
 
-class TapStep(NamedTuple):
-    """How far apart elements of the left factor are at neighbouring places of the window, counted row by row.
-    `is_even`: that is always the same."""
-
-    is_even: bool
-    step: int
+def no_matrices() -> Matrices:
+    """Those of an output for which tiles are no faster."""
+    nothing = padded([])
+    side = Side(nothing, 0, 0, False, 1)
+    return Matrices(False, nothing, NONE, NONE, 1, 1, 1, 0, 1, side, side, TapStep(True, 0))
 
 
 def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
     """The longest dimension that only one factor has; NONE where there is none."""
     found, longest = NONE, 0
     for axis, size in enumerate(sizes):
-        if axis in places and axis not in others and size > longest:
+        if size > longest and axis in places and axis not in others:
             found, longest = axis, size
     return found
 
 
-def step_of(tensor: Tensor, places: Sizes, axis: int) -> int:
-    """How far apart the elements are that belong to neighbours along a dimension of the output."""
+def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) -> Side:
+    """How a factor is read, of which `axis` counts rows or columns. Along a dimension of the output it goes
+    as far as along all of its own in which that coordinate is taken."""
+    steps = padded([])
     step = 0
     for place, stride in zip(places, tensor.strides, strict=True):
-        if place == axis:
+        if place == len(sizes):
             step += stride
-    return step
-
-
-def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) -> Side:
-    """How a factor is read, of which `axis` counts rows or columns."""
-    steps: Eight = [step_of(tensor, places, d) if size > 1 else 0 for d, size in enumerate(sizes)]
-    step = step_of(tensor, places, len(sizes))
+        elif place < len(sizes) and sizes[place] > 1:
+            steps[place] = steps[place] + stride
     is_along = step == 1 or (steps[axis] != 1 and step < steps[axis])
-    side = Side(padded(steps), step, 0, is_along, 1)
+    side = Side(steps, step, 0, is_along, 1)
     return side._replace(vector=side_vector(side, axis, sizes[axis], depth, 4))
 
 
 def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int:
     """How many neighbours of a factor are vectors wherever sums or lines begin, up to `most`; `axis` counts
     that many rows or columns."""
-    vector = gcd(most, depth if side.is_along else lines)
+    if (side.depth if side.is_along else side.steps[axis]) != 1:
+        return 1
+    vector = gcd(most, depth) if side.is_along else gcd(gcd(most, lines), side.depth)
     for d, step in enumerate(side.steps):
         if side.is_along or d != axis:
             vector = gcd(vector, step)
-    if not side.is_along:
-        vector = gcd(vector, side.depth)
-    is_dense = (side.depth if side.is_along else side.steps[axis]) == 1
-    return vector if is_dense else 1
+    return vector
 
 
 def merged_last(output: Tensor, row_axis: int) -> int:
@@ -126,12 +131,14 @@ def side_by_side(output: Tensor, row_axis: int) -> int:
 def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
     """The sizes of the output, or of its largest phase, 1 along some dimensions."""
     sizes: Eight = []
-    for axis, size in enumerate(output.sizes):
-        own = 1 if axis in ones else size
-        for d, divisor in enumerate(window.right_divisors):
-            own = ceil_div(own, divisor) if axis == window.axes[d] else own
-        sizes.append(own)
-    return padded(sizes)
+    sizes.extend(output.sizes)
+    for axis in ones:
+        sizes[axis] = 1
+    for d, divisor in enumerate(window.right_divisors):
+        axis = window.axes[d]
+        sizes[axis] = ceil_div(sizes[axis], divisor)
+    sizes.extend([0] * (8 - len(output.sizes)))
+    return sizes
 
 
 def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
@@ -163,14 +170,15 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     output = told.tensors[contracted.output]
     row_axis = own_axis(output.sizes, factors.left, factors.right)
     column_axis = own_axis(output.sizes, factors.right, factors.left)
-    is_there = row_axis != NONE and column_axis != NONE
-    is_there = is_there and column_axis not in factors.left_less
-    is_there = is_there and row_axis not in factors.right_less
-    rows = output.sizes[row_axis] if is_there else 1
-    columns = output.sizes[column_axis] if is_there else 1
-    count = element_count(output.sizes) // (rows * columns)
+    if row_axis == NONE or column_axis == NONE:
+        return no_matrices()
+    if column_axis in factors.left_less or row_axis in factors.right_less:
+        return no_matrices()
+    rows, columns = output.sizes[row_axis], output.sizes[column_axis]
+    if not is_tiled(told, shader, times(times(rows, columns), factors.depth)):
+        return no_matrices()
     return Matrices(
-        is_there and is_tiled(told, shader, times(times(rows, columns), factors.depth)),
+        True,
         boxed(output, [row_axis, column_axis], factors.window),
         row_axis,
         column_axis,
@@ -178,9 +186,10 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         columns if output.strides[column_axis] == 1 else 1,
         factors.depth,
-        count,
+        element_count(output.sizes) // (rows * columns),
         side_of(left, factors.left, output.sizes, row_axis, factors.depth),
         side_of(right, factors.right, output.sizes, column_axis, factors.depth),
+        TapStep(True, 0),
     )
 
 
@@ -198,12 +207,6 @@ def tap_step(window: Window, tensor: Tensor) -> TapStep:
             is_ordered = False
             following = own * window.sizes[d]
     return TapStep(is_even, step)
-
-
-def is_direct(window: Window, tensor: Tensor) -> bool:
-    """Whether tiles can read the left factor where it is."""
-    step = tap_step(window, tensor)
-    return step.is_even and not is_divided(window)
 
 
 def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
@@ -228,7 +231,8 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
         is_straight = is_straight and axis == window.axes[0] + d
     row_step, depth_step = left.strides[counts_rows], left.strides[1 - counts_rows]
     matrix_step = left.sizes[0] // groups * left.strides[0]
-    others: Words = [row_step, tap_step(window, left).step, first_of(window, left), matrix_step]
+    tap = tap_step(window, left)
+    others: Words = [row_step, tap.step, first_of(window, left), matrix_step]
     vector = gcd(4 if depth_step == 1 else 1, factors.depth)
     for other in others:
         vector = gcd(vector, other)
@@ -251,6 +255,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
             False,
             columns_vector(window, right, output),
         ),
+        tap,
     )
 
 

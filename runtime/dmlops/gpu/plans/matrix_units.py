@@ -20,8 +20,9 @@ from .contraction_passes import (
     split_into,
     window_words,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Window
+from .defined import MAX_COUNT, Definition, DefinitionShader, Window
 from .forms import begin_form
+from .known import Eight
 from .loops import ceil_div, element_count, grid, times
 from .matrices import (
     Matrices,

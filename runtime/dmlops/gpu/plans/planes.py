@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .definition import Definition, Known, Lists
-from .loops import Dimensions, Loop, Words, dimensions, element_count
+from .defined import Definition
+from .known import Known, Lists
+from .loops import Dimensions, Words, element_count, extents
 from .told import Groups, Tensor
 
 
@@ -45,11 +46,11 @@ def planes_params(
 ) -> PlanesParams:
     """The constants of a pass with so many tiles down and across each plane."""
     return PlanesParams(
-        dimensions([Loop(size, []) for size in output.sizes]),
+        extents(output.sizes),
         known.lists,
         known.activations,
         told.elements,
-        dimensions([Loop(down, []), Loop(across, [])]),
+        extents([down, across]),
         extent_of(output).planes,
         groups.columns,
         known.scalars,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from .bytes import plan_bytes, suits_bytes
 from .contraction import plan_contraction
-from .definition import Definition, DefinitionShader, plan_definition
+from .defined import Definition, DefinitionShader
+from .definition import plan_definition
 from .loops import element_count
 from .matrices import is_of_bytes, matrices_of
 from .matrix_units import plan_matrix_units, suits_units
 from .planning import Planning
 from .sliding import plan_sliding, suits_sliding
-from .thin import is_thin, plan_thin, thin_of
+from .thin import is_thin, plan_thin
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
@@ -21,9 +22,8 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
     if suits_bytes(told, shader, found):
         plan_bytes(out, told, shader, found)
         return
-    thin = thin_of(shader, found)
-    if is_thin(told, thin):
-        plan_thin(out, told, shader, thin)
+    if is_thin(told, shader, found):
+        plan_thin(out, told, shader, found)
         return
     if is_of_bytes(told, shader):
         plan_definition(out, told, shader)

@@ -19,7 +19,7 @@ from .contraction_passes import (
     split_into,
     window_words,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader
+from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
 from .loops import ceil_div, grid, power_below, times
 from .matrices import Matrices, side_vector
@@ -84,11 +84,12 @@ def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
     return Thin(False, found, contracted.right)
 
 
-def is_thin(told: Definition, thin: Thin) -> bool:
-    """Whether there are few rows, enough to do, and whole vectors of floats to read."""
-    matrices, right = thin.matrices, told.tensors[thin.right]
-    if len(told.factors.window.sizes) > 0 or not matrices.is_worth or matrices.rows > MOST_ROWS:
+def is_thin(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Whether there are few rows or columns, enough to do, and whole vectors of floats to read."""
+    if len(told.factors.window.sizes) > 0 or not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
         return False
+    thin = thin_of(shader, found)
+    matrices, right = thin.matrices, told.tensors[thin.right]
     vector = VECTOR_BITS // right.bits
     axis, columns = matrices.column_axis, matrices.columns
     return right.is_float and side_vector(matrices.right, axis, columns, matrices.depth, vector) == vector
@@ -112,8 +113,9 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 
-def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: Thin) -> None:
+def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
     """One dispatch, and one after it where sums are worked out in parts."""
+    thin = thin_of(shader, found)
     matrices = thin.matrices
     vector = VECTOR_BITS // told.tensors[thin.right].bits
     share = lanes_for(matrices, vector)

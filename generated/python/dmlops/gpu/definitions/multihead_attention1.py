@@ -19,7 +19,7 @@ from ..plans.attention import (
     AttentionViews,
     View,
 )
-from ..plans.definition import (
+from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,

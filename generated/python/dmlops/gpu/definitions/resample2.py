@@ -18,7 +18,7 @@ from ..plans.attention import (
     AttentionPass,
     AttentionViews,
 )
-from ..plans.definition import (
+from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,

@@ -26,8 +26,9 @@ from .contraction_passes import (
     tapped_params,
     window_words,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight
+from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
+from .known import Eight
 from .loops import Words, ceil_div, element_count, grid, times
 from .matrices import Matrices, Side, axis_steps, first_of, is_of_bytes, output_vector, side_vector, tiles_of
 from .matrix_units import WAVE

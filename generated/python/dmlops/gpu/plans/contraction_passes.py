@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .definition import Definition, DefinitionShader, Eight, Known, Lists, eight
+from .defined import Definition, DefinitionShader
+from .known import Eight, Known, Lists, eight
 from .loops import Words, ceil_div, element_count
-from .matrices import Matrices, tap_step
+from .matrices import Matrices
 from .phases import period
 from .planning import Planning
 from .told import Groups, Signed, Sizes
@@ -131,8 +132,8 @@ def contraction_params(
     factors = told.factors
     tap: Words = []
     if len(factors.window.sizes) > 0:
-        step = tap_step(factors.window, told.tensors[shader.contracted.left]).step
-        tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
+        tap = [factors.depth, element_count(factors.window.sizes), first % 2**32]
+        tap.append(found.tap.step % 2**32)
         tap.append(found.left.matrix % 2**32)
     return tapped_params(told, shader, found, common, groups, tap)
 

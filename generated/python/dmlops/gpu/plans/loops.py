@@ -151,6 +151,11 @@ def dimensions(loops: Loops) -> Dimensions:
     return [dimension(loop.size, [stride % 2**32 for stride in loop.strides]) for loop in loops]
 
 
+def extents(sizes: Sizes) -> Dimensions:
+    """Dimensions of these sizes, which no strides go along with."""
+    return [dimension(size, []) for size in sizes]
+
+
 def lone(tensors: int, stride: int) -> Loop:
     """The loop over one coordinate alone."""
     return Loop(1, [stride for _ in range(tensors)])

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .definition import (
-    MAX_COUNT,
-    Definition,
-    DefinitionShader,
-    plan_definition,
-)
+from .defined import MAX_COUNT, Definition, DefinitionShader
+from .definition import plan_definition
 from .forms import begin_form
 from .loops import ceil_div, element_count, grid, times
 from .planes import extent_of, planes_params

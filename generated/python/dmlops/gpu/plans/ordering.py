@@ -4,23 +4,26 @@
 
 from __future__ import annotations
 
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight
+from .defined import MAX_COUNT, Definition
+from .known import Eight
 from .loops import ceil_div, element_count, times
-from .matrices import Matrices, Side, is_direct
+from .matrices import Matrices, Side
+from .phases import is_divided
 from .told import NONE
 from .tuning import TILE_COPIED, TILE_COPIED_LINES, TILE_ORDERED
 
 ORDER_PASS = 3  # puts the left factor in order, or both; its number, from the contraction's
 
 
-def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def is_put_in_order(told: Definition, found: Matrices) -> bool:
     """Whether the left factor is put in order first: where it must be, or where there are enough products."""
-    window, left = told.factors.window, told.tensors[shader.contracted.left]
+    window = told.factors.window
     if found.column_axis != NONE:
         return False
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
-    return not is_direct(window, left) or (is_scattered and products >= TILE_ORDERED)
+    is_direct = found.tap.is_even and not is_divided(window)
+    return not is_direct or (is_scattered and products >= TILE_ORDERED)
 
 
 def row_pitch(found: Matrices) -> int:
@@ -31,13 +34,14 @@ def row_pitch(found: Matrices) -> int:
 def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
     """Whether both factors are put in order first where no window is: if one of them has no whole vectors (it
     `has_gaps`), no two matrices share any of them, and each element is read often."""
+    if not has_gaps or min(found.rows, found.columns) < TILE_COPIED_LINES:
+        return False
+    for d, size in enumerate(found.sizes):
+        if size > 1 and (found.left.steps[d] == 0 or found.right.steps[d] == 0):
+            return False
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     elements = times(times(found.rows + found.columns, found.depth), found.count)
-    is_own = min(found.rows, found.columns) >= TILE_COPIED_LINES and elements < MAX_COUNT // 4
-    for d, size in enumerate(found.sizes):
-        is_shared = found.left.steps[d] == 0 or found.right.steps[d] == 0
-        is_own = is_own and (size <= 1 or not is_shared)
-    return is_own and has_gaps and products >= TILE_COPIED
+    return products >= TILE_COPIED and elements < MAX_COUNT // 4
 
 
 def copied(found: Matrices, vector: int) -> Matrices:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from .definition import Eight, Factors, Window
+from .defined import Factors, Window
+from .known import Eight
 from .loops import ceil_div, element_count, times
 from .told import Tensor
 

@@ -7,14 +7,10 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .definition import (
-    Definition,
-    DefinitionShader,
-    Lists,
-    RowsPass,
-    plan_definition,
-)
+from .defined import Definition, DefinitionShader, RowsPass
+from .definition import plan_definition
 from .forms import begin_form
+from .known import Lists
 from .loops import (
     COUNT_LIMIT,
     Dimensions,
@@ -32,7 +28,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reduce import sets_of, shared
-from .told import Sizes, Tensor
+from .told import Sizes
 from .tuning import ROWS_PART
 
 
@@ -56,11 +52,13 @@ class RowsParams(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Loops from one row to the next, and over a row, and the elements of a vector along the innermost. Loops
-    have the stride of the rows' tensor, that of each tensor, and the first one again."""
+    """Loops from one row to the next, and over a row, and the elements of a vector along the innermost, of
+    each tensor and of all. Loops have the stride of the rows' tensor, that of each tensor, and the first one
+    again."""
 
     kept: Loops
     reduced: Loops
+    widths: Words
     vector: int
 
 
@@ -74,9 +72,9 @@ def fits(told: Definition, shader: DefinitionShader) -> bool:
     outputs all elements that they should have."""
     rows = shader.rows
     source = told.tensors[rows.source]
+    taking = taking_part(rows)
     for place, tensor in enumerate(told.tensors):
-        takes_part = taking_part(rows) >> place & 1 == 1
-        if takes_part and tensor.is_present:
+        if taking >> place & 1 == 1 and tensor.is_present:
             if len(tensor.sizes) != len(source.sizes):
                 return False
             for d, size in enumerate(tensor.sizes):
@@ -87,20 +85,17 @@ def fits(told: Definition, shader: DefinitionShader) -> bool:
     return True
 
 
-def stride_of(tensor: Tensor, axis: int) -> int:
-    """How far apart neighbours along a dimension are, 0 where all are the same element."""
-    return tensor.strides[axis] if tensor.is_present and tensor.sizes[axis] > 1 else 0
-
-
 def loops_along(told: Definition, shader: DefinitionShader, axes: Sizes) -> Loops:
-    """The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's."""
+    """The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. A
+    tensor has a stride of 0 where all neighbours are the same element."""
     source = told.tensors[shader.rows.source]
     taking = taking_part(shader.rows)
     loops: Loops = []
     for axis in axes:
         strides: Row = [source.strides[axis]]
         for place, tensor in enumerate(told.tensors):
-            strides.append(stride_of(tensor, axis) if taking >> place & 1 == 1 else 0)
+            is_along = taking >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] > 1
+            strides.append(tensor.strides[axis] if is_along else 0)
         strides.append(source.strides[axis])
         loops.append(Loop(source.sizes[axis], strides))
     loops = merged(loops)
@@ -109,24 +104,28 @@ def loops_along(told: Definition, shader: DefinitionShader, axes: Sizes) -> Loop
     return loops
 
 
-def others_of(kept: Loops, reduced: Loops, place: int) -> Words:
-    """The strides of a tensor but for the innermost loop of a row."""
-    others: Words = [loop.strides[place] for loop in kept]
-    for loop in reduced[:-1]:
-        others.append(loop.strides[place])
-    return others
-
-
-def vector_along(told: Definition, shader: DefinitionShader, kept: Loops, reduced: Loops) -> int:
-    """The elements that make up a vector: neighbours in the rows' tensor and in outputs as large."""
+def widths_along(told: Definition, kept: Loops, reduced: Loops) -> Words:
+    """For each tensor the neighbours along a row that make up a vector; 1 for those that are absent."""
     inner = reduced[-1]
+    widths: Words = []
+    for place, tensor in enumerate(told.tensors):
+        width = 1
+        if tensor.is_present:
+            others: Words = [loop.strides[place + 1] for loop in kept]
+            for loop in reduced[:-1]:
+                others.append(loop.strides[place + 1])
+            width = vector_width(tensor.bits, inner.size, inner.strides[place + 1], others)
+        widths.append(width)
+    return widths
+
+
+def vector_along(told: Definition, rows: RowsPass, widths: Words) -> int:
+    """The elements that make up a vector: neighbours in the rows' tensor and in outputs as large."""
     vector = 0
     for place, tensor in enumerate(told.tensors):
-        is_whole = shader.rows.each >> place & 1 == 1 or place == shader.rows.source
+        is_whole = rows.each >> place & 1 == 1 or place == rows.source
         if is_whole and tensor.is_present:
-            others = others_of(kept, reduced, place + 1)
-            own = vector_width(tensor.bits, inner.size, inner.strides[place + 1], others)
-            vector = gcd(vector, own)
+            vector = gcd(vector, widths[place])
     return vector
 
 
@@ -146,17 +145,16 @@ def layout_of(told: Definition, shader: DefinitionShader) -> Layout:
         reduced = reduced[-1:]
     if len(kept) == 0:
         kept.append(lone(len(told.tensors) + 2, 0))
-    return Layout(kept, reduced, vector_along(told, shader, kept, reduced))
+    widths = widths_along(told, kept, reduced)
+    return Layout(kept, reduced, widths, vector_along(told, shader.rows, widths))
 
 
 def tell_vectors(out: Planning, told: Definition, shader: DefinitionShader, found: Layout) -> None:
     """The macros that say how tensors are read and written along a row."""
-    inner = found.reduced[-1]
+    taking = taking_part(shader.rows)
     for place, tensor in enumerate(told.tensors):
-        if taking_part(shader.rows) >> place & 1 == 1:
-            others = others_of(found.kept, found.reduced, place + 1)
-            own = vector_width(tensor.bits, inner.size, inner.strides[place + 1], others)
-            is_packed = tensor.is_present and own >= found.vector
+        if taking >> place & 1 == 1:
+            is_packed = tensor.is_present and found.widths[place] >= found.vector
             out.define(f"{tensor.macro}_VECTOR", found.vector if is_packed else 1)
             if shader.rows.read >> place & 1 == 1:
                 is_one = all(loop.strides[place + 1] == 0 for loop in found.reduced)

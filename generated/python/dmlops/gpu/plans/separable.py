@@ -10,12 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .definition import (
-    Definition,
-    DefinitionShader,
-    SeparablePass,
-    plan_definition,
-)
+from .defined import Definition, DefinitionShader, SeparablePass
+from .definition import plan_definition
 from .forms import begin_form
 from .loops import (
     Words,

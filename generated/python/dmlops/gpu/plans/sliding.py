@@ -15,25 +15,16 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .definition import (
-    Definition,
-    DefinitionShader,
-    Eight,
-    Frame,
-    Lists,
-    Sliding,
-    eight,
-    padded,
-    plan_definition,
-)
+from .defined import Definition, DefinitionShader, Frame, Sliding
+from .definition import plan_definition
 from .forms import begin_form
+from .known import Eight, Lists, eight, padded
 from .loops import (
     Dimensions,
-    Loop,
     Words,
     ceil_div,
-    dimensions,
     element_count,
+    extents,
     grid,
     power_below,
     times,
@@ -410,7 +401,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if len(sliding.counted.first) > 0:
         counted = frame_words(out, sliding.counted)
     params = SlidingParams(
-        dimensions([Loop(size, []) for size in output.sizes]),
+        extents(output.sizes),
         plane_steps(sliding, tensor, output),
         window_constants(out, sliding, tensor),
         counted,
@@ -421,7 +412,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         whole,
         layers,
         planes,
-        dimensions([Loop(blocks_down, []), Loop(blocks_across, [])]),
+        extents([blocks_down, blocks_across]),
         groups.columns,
         weights.words,
         known.scalars,

@@ -1,0 +1,153 @@
+"""What shaders of definitions are told of the description alone: macros, resources, words of constants."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .defined import Definition, DefinitionShader
+from .loops import Words, bind
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, Buffer, Sizes
+from .types import define_tensor, define_type
+
+Eight = Annotated[list[int], 8]
+Lists = Annotated[list[int], 512]
+
+
+class Fused(NamedTuple):
+    """Fused activations as words, and a bit for each kind of activation that is among them."""
+
+    words: Annotated[list[int], 32]
+    kinds: int
+
+
+class Known(NamedTuple):
+    """What the description alone gives: lists, fused activations and numbers, as words of constants."""
+
+    lists: Lists
+    activations: Annotated[list[int], 32]
+    scalars: Words
+
+
+def counted(out: Planning, value: int) -> int:
+    """An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they
+    count to less."""
+    if not -(2**31) <= value < 2**32:
+        out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
+    return value % 2**32 if value < 2**31 else 2**31 - 1
+
+
+def eight(out: Planning, entries: Sizes) -> Eight:
+    """The words of a list of integers."""
+    words: Eight = [entry if 0 <= entry < 2**31 else counted(out, entry) for entry in entries]
+    words.extend([0] * (8 - len(words)))
+    return words
+
+
+def padded(entries: Sizes) -> Eight:
+    """Words, with zeros up to eight."""
+    words: Eight = []
+    words.extend(entries)
+    words.extend([0] * (8 - len(entries)))
+    return words
+
+
+def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
+    """The least value of a data type, as HLSL."""
+    if is_float:
+        return "asfloat(0xff800000u)"
+    if not is_signed:
+        return "0"
+    if bits < 16:
+        return "(-7-1)" if bits == 4 else "(-127-1)"
+    return "(-32767-1)" if bits == 16 else "(-2147483647-1)" if bits == 32 else "((int64_t)1<<63)"
+
+
+def highest(bits: int, is_float: bool, is_signed: bool) -> str:
+    """The greatest value of a data type, as HLSL."""
+    if is_float:
+        return "asfloat(0x7f800000u)"
+    if is_signed:
+        if bits < 16:
+            return "7" if bits == 4 else "127"
+        return "32767" if bits == 16 else "2147483647" if bits == 32 else "(~((int64_t)1<<63))"
+    if bits < 16:
+        return "15" if bits == 4 else "255"
+    return "65535" if bits == 16 else "4294967295u" if bits == 32 else "(~(uint64_t)0)"
+
+
+def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
+    """The macros and resources of tensors, and the words of their sizes and strides."""
+    lists: Lists = []
+    for tensor in told.tensors:
+        define_tensor(out, tensor)
+        out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
+        if tensor.is_limited:
+            out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.is_float, tensor.is_signed))
+            out.define_text(
+                f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.is_float, tensor.is_signed)
+            )
+            out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
+        out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+        out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
+        lists.extend(tensor.sizes)
+        lists.extend([0] * (8 - len(tensor.sizes)))
+        lists.extend(tensor.strides)
+        lists.extend([0] * (8 - len(tensor.strides)))
+        bind(out, tensor, tensor.buffer if tensor.is_present else stand_in)
+        if tensor.is_present and tensor.is_held:
+            out.hold(tensor.buffer)
+    return lists
+
+
+def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) -> Fused:
+    """The words of fused activations, and a bit for each kind that is among them."""
+    words: Annotated[list[int], 32] = []
+    kinds = 0
+    for activation in told.activations:
+        is_known = False
+        for number, kind in enumerate(shader.activations):
+            if kind == activation.kind:
+                kinds = kinds | 1 << number
+                is_known = True
+        if not is_known:
+            out.refuse(Reason.ACTIVATION, NO_MEMBER, activation.kind)
+        words.append(activation.kind)
+        words.append(activation.parameter0)
+        words.append(activation.parameter1)
+        words.append(0)
+    while shader.is_fused and len(words) < 4:
+        words.append(0)
+    return Fused(words, kinds)
+
+
+def tell_known(
+    out: Planning, told: Definition, shader: DefinitionShader, wanted: int, firsts: Words, stand_in: Buffer
+) -> Known:
+    """The macros and resources of tensors, and what the description alone gives. Intermediate tensors, those
+    that are `wanted`, as bits, begin at the words `firsts` of scratch."""
+    define_type(out, "REAL", 64 if told.is_double else 32, True, True)
+    lists = tell_tensors(out, told, stand_in)
+    for place, kept in enumerate(shader.kept):
+        sizes: Eight = []
+        if wanted >> place & 1 == 1:
+            sizes.extend(told.kept_sizes[place])
+        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
+        lists.extend(eight(out, sizes))
+    for place, bound in enumerate(told.bounds):
+        out.define(f"{shader.bounds[place]}_BOUND", bound)
+    for place, listed in enumerate(told.lists):
+        out.define(f"{shader.lists[place]}_LENGTH", len(listed))
+        if shader.float_lists >> place & 1 == 1:
+            lists.extend(padded(listed))
+        else:
+            lists.extend(eight(out, listed))
+    fused = tell_activations(out, told, shader)
+    if shader.is_fused:
+        out.define("ACTIVATION_COUNT", len(fused.words) // 4)
+        out.define("ACTIVATION_KINDS", fused.kinds)
+    scalars: Words = [counted(out, first) for first in firsts]
+    for place, number in enumerate(told.numbers):
+        scalars.append(number if shader.float_numbers >> place & 1 == 1 else counted(out, number))
+    return Known(lists, fused.words, scalars)

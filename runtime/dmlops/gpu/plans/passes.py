@@ -1,0 +1,74 @@
+"""Passes of definitions: which of them lead to outputs, and what each goes through."""
+
+from __future__ import annotations
+
+from .attention import Sources
+from .defined import Definition, DefinitionShader, Pass, Passes
+from .told import NONE, Sizes, Tensors
+
+
+def box_of(told: Definition, one: Pass) -> Sizes:
+    """The sizes of what a pass goes through."""
+    if one.box_list != NONE:
+        return told.lists[one.box_list]
+    if one.box_tensor != NONE:
+        return told.tensors[one.box_tensor].sizes
+    return told.kept_sizes[one.target] if one.writes_kept else told.tensors[one.target].sizes
+
+
+def present(tensors: Tensors) -> int:
+    """The tensors that are there, as bits."""
+    found = 0
+    for place, tensor in enumerate(tensors):
+        if tensor.is_present:
+            found = found | 1 << place
+    return found
+
+
+def is_needed(one: Pass, there: int, wanted: int) -> bool:
+    """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
+    return one.writes & wanted != 0 or one.outputs & there != 0
+
+
+def needed(tensors: Tensors, shader: DefinitionShader) -> int:
+    """The intermediate tensors that lead to outputs, and those written with them, as bits."""
+    return leading(list(shader.passes), present(tensors))
+
+
+def leading(passes: Passes, there: int) -> int:
+    """The same of some passes, where tensors are there as bits say. The last ones come first: most passes
+    read what earlier ones write. Recurrences read in circles; this ends since bits only ever join."""
+    wanted, before = 0, -1
+    while before != wanted:
+        before = wanted
+        for place in range(len(passes)):
+            one = passes[len(passes) - 1 - place]
+            if one.writes & wanted != 0 or one.outputs & there != 0:  # it is needed
+                wanted = wanted | one.reads | one.writes
+    return wanted
+
+
+def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
+    """All passes, where attention reads and writes these tensors of the description: it reads fewer
+    intermediate ones, and others do not write what it writes."""
+    attention = shader.attention
+    read = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
+    read = read | bit_of(sources.value, attention.value)
+    written = bit_of(sources.output, sources.output) | bit_of(sources.key_stored, sources.key_stored)
+    written = written | bit_of(sources.value_stored, sources.value_stored)
+    passes: Passes = []
+    for one in shader.passes:
+        if one.number == attention.number:
+            writes = one.writes if sources.output == NONE else 0
+            reads = one.reads - (one.reads & read)
+            passes.append(one._replace(writes=writes, outputs=written, reads=reads))
+        elif one.outputs & written != 0:
+            passes.append(one._replace(outputs=one.outputs - (one.outputs & written)))
+        else:
+            passes.append(one)
+    return passes
+
+
+def bit_of(source: int, bit: int) -> int:
+    """A bit, where there is a source."""
+    return 0 if source == NONE else 1 << bit

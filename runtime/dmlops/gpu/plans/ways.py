@@ -1,0 +1,135 @@
+"""Ways to the outputs of definitions: by the passes that they have, or by faster ones in place of some."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .attention import (
+    AttentionViews,
+    Sources,
+    no_sources,
+    settled,
+    sources_of,
+    sources_split,
+    takes_units,
+)
+from .attention_parts import Parts, no_parts, parts_of
+from .defined import Definition, DefinitionShader, Pass, Passes
+from .passes import box_of, is_needed, leading, passes_with, present
+from .planning import Planning
+from .sums import SumsTile, at_once, is_worth_sharing, no_sums, sums_tile
+from .told import NONE
+
+Tiles = Annotated[list[SumsTile], 32]
+
+
+class Way(NamedTuple):
+    """How outputs come about: the passes, each with what its groups have of sums, the intermediate tensors
+    that they write, as bits, those that lead to outputs by any passes (`led`), those kept as halves, and how
+    attention, if it takes part (`attends`), goes about its keys, and what it reads and writes of the
+    description."""
+
+    passes: Passes
+    tiles: Tiles
+    wanted: int
+    led: int
+    halves: int
+    attends: bool
+    parts: Parts
+    views: AttentionViews
+    sources: Sources
+
+
+def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
+    """The passes that lead to outputs: attention without copies, sums by groups, where these suit."""
+    attention, sources = shader.attention, no_sources()
+    every: Passes = list(shader.passes)
+    there = present(told.tensors)
+    led = leading(every, there)
+    wanted, parts, views = led, no_parts(), told.attention
+    tensors, kept_sizes = told.tensors, told.kept_sizes
+    attends = attention.number != NONE and led >> attention.target & 1 == 1
+    if attends:
+        views = settled(attention, views, tensors, kept_sizes)
+        parts = parts_of(attention, views, tensors, kept_sizes)
+    halves = kept_halves(out, told, shader, led, parts)
+    if attends:
+        vector = 8 if halves != 0 else 4
+        plain = sources_of(attention, views, tensors, kept_sizes, vector)
+        stores = parts.applies
+        sources = sources_split(attention, views, tensors, kept_sizes, plain, vector, True, stores)
+        every = passes_with(shader, sources)
+        wanted = leading(every, there)
+        if sources.begin > 0 and are_read_elsewhere(shader, every, there, wanted):
+            sources = sources_split(attention, views, tensors, kept_sizes, plain, vector, False, stores)
+            every = passes_with(shader, sources)
+            wanted = leading(every, there)
+    passes: Passes = [one for one in every if is_needed(one, there, wanted)]
+    if len(shader.sums) > 0:
+        passes = with_sums(told, shader, passes, wanted)
+    tiles: Tiles = [shared_tile(out, told, shader, one) for one in passes]
+    return Way(passes, tiles, wanted, led, halves, attends, parts, views, sources)
+
+
+def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
+    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts
+    reads of halves, each written by a pass that writes nothing else. `wanted` are all that lead to
+    outputs."""
+    halves = 0
+    for one in shader.passes:
+        if one.number == shader.attention.number and one.writes & wanted != 0:
+            shape = box_of(told, one)
+            if parts.applies:
+                halves = one.reads if parts.vector == 8 else 0
+            elif takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
+                halves = one.reads
+    for one in shader.passes:
+        if one.writes & halves != 0 and one.writes & halves != one.writes:
+            return 0
+    return halves
+
+
+def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
+    """Whether passes that lead to outputs read the keys or the values of attention, besides that itself."""
+    attention = shader.attention
+    both = 1 << attention.key | 1 << attention.value
+    for one in every:
+        if one.number != attention.number and one.reads & both != 0 and is_needed(one, there, wanted):
+            return True
+    return False
+
+
+def with_sums(told: Definition, shader: DefinitionShader, needed: Passes, wanted: int) -> Passes:
+    """The passes that are needed, those of sums in place of what they replace, one or several."""
+    passes: Passes = []
+    written = 0
+    for one in needed:
+        place = in_place_of(told, shader, one, wanted)
+        if place == NONE:
+            passes.append(one)
+        elif shader.sums[place].writes & written == 0:
+            sums = shader.sums[place]
+            written = written | sums.writes
+            passes.append(
+                Pass(sums.number, True, one.target, sums.writes, 0, sums.reads, one.is_along, NONE, NONE)
+            )
+    return passes
+
+
+def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:
+    """The pass of sums that writes what a pass does, by its place among them, or NONE."""
+    for place, sums in enumerate(shader.sums):
+        applies = told.sums[place] == 1 and sums.writes | wanted == wanted
+        if applies and sums.writes & one.writes != 0:
+            sizes = at_once(told.kept_sizes[one.target], one.is_along)
+            if is_worth_sharing(sums, told.tensors, told.kept_sizes, sizes):
+                return place
+    return NONE
+
+
+def shared_tile(out: Planning, told: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
+    """What groups work out in a pass of sums; nothing in any other."""
+    for sums in shader.sums:
+        if sums.number == one.number:
+            return sums_tile(out, sums, told.tensors, at_once(told.kept_sizes[one.target], one.is_along))
+    return no_sums()
