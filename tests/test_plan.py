@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Callable
@@ -235,7 +234,7 @@ def test_what_is_no_gather_is_refused() -> None:
 
     def refused(element: Callable[..., object]) -> Reason:
         with pytest.raises(Unsupported) as caught:
-            work_of(dataclasses.replace(template, element=element))
+            work_of(template._replace(element=element))
         return caught.value.reason
 
     for element in (
