@@ -28520,7 +28520,7 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
         for (int64_t place = 0; place < passes->count; ++place) {
             const dmlops_plan_Pass * one = &passes->items[dmlops_item(planning,
                 dmlops_subtract(dmlops_subtract(passes->count, 1), place), passes->count)];
-            if (((one->writes & wanted) != 0) || ((one->outputs & there) != 0)) {
+            if (dmlops_plan_is_needed(planning, one, there, wanted)) {
                 wanted = (wanted | one->reads) | one->writes;
             }
         }

@@ -173,7 +173,7 @@ class ToldPrinter(PythonPrinter):
     """Prints expressions of a description, whose optional tensors may be absent: `texts`, by name.
 
     What several of them have in common, and what at least one needs whatever the description is, is worked
-    out once, in the order of `assignments`. Of `doubtful` ones, none may be needed.
+    out once, in the order of `assignments`, and so are sizes. Of `doubtful` ones, none may be needed.
     """
 
     def __init__(
@@ -303,7 +303,7 @@ def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:
 
 def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]:
     """What expressions have in common that is worth a variable, and that those which are `needed` work out
-    in any case."""
+    in any case, or that is at hand: sizes of tensors, be they there or not."""
     counts: Counter[ir.Expr] = Counter()
     certain: set[ir.Expr] = set()
     waiting = list(whole)
@@ -312,6 +312,8 @@ def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]
         counts[node] += 1
         if counts[node] == 1:
             waiting += _parts(node)
+            if isinstance(node, ir.Field) and node.tensor.index is None:
+                certain.add(node)
     waiting = list(needed)
     while waiting:
         node = waiting.pop()

@@ -92,6 +92,7 @@ def told(desc: Any, index: int) -> Definition:
     min_ = min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1)
     input_dimension_count = len(input_sizes) - 2
     filter_data_type = desc.FilterTensor.DataType
+    input_data_type = desc.InputTensor.DataType
     output_dimension_count = len(output_sizes)
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
@@ -117,11 +118,8 @@ def told(desc: Any, index: int) -> Definition:
             and (
                 desc.FilterZeroPointTensor is None or desc.FilterZeroPointTensor.DataType == filter_data_type
             )
-            and desc.InputTensor.DataType in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (
-                desc.InputZeroPointTensor is None
-                or desc.InputZeroPointTensor.DataType == desc.InputTensor.DataType
-            ),
+            and input_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
+            and (desc.InputZeroPointTensor is None or desc.InputZeroPointTensor.DataType == input_data_type),
             (1, output_dimension_count),
             (0, output_dimension_count),
             (1,),

@@ -85,6 +85,7 @@ def told(desc: Any, index: int) -> Definition:
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
     a_data_type = desc.ATensor.DataType
+    b_data_type = desc.BTensor.DataType
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
@@ -107,8 +108,8 @@ def told(desc: Any, index: int) -> Definition:
         Factors(
             a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.AZeroPointTensor is None or desc.AZeroPointTensor.DataType == a_data_type)
-            and desc.BTensor.DataType in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == desc.BTensor.DataType),
+            and b_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
+            and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == b_data_type),
             (*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
             (
                 *tuple(d for d in range(output_dimension_count3)),

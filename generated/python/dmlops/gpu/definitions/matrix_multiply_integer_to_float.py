@@ -93,6 +93,7 @@ def told(desc: Any, index: int) -> Definition:
     max_2 = max(len(desc.AScaleTensor.Sizes) - 2, 0)
     b_scale_dimension_count = len(desc.BScaleTensor.Sizes) - 1
     a_data_type = desc.ATensor.DataType
+    b_data_type = desc.BTensor.DataType
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
@@ -119,8 +120,8 @@ def told(desc: Any, index: int) -> Definition:
         Factors(
             a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.AZeroPointTensor is None or desc.AZeroPointTensor.DataType == a_data_type)
-            and desc.BTensor.DataType in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == desc.BTensor.DataType),
+            and b_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
+            and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == b_data_type),
             (*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
             (
                 *tuple(d for d in range(output_dimension_count3)),

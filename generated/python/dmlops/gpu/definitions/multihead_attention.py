@@ -109,26 +109,30 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR12, desc.OutputPresentKeyTensor),
         told_of(TENSOR13, desc.OutputPresentValueTensor),
     ]
+    query_sizes = sizes_of(desc.QueryTensor)
+    stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
+    stacked_query_key_value_sizes = sizes_of(desc.StackedQueryKeyValueTensor)
     query = (
-        align(sizes_of(desc.QueryTensor), 3, 1)
+        align(query_sizes, 3, 1)
         if desc.QueryTensor is not None
         else (
-            *sizes_of(desc.StackedQueryKeyTensor)[:2],
-            entry(sizes_of(desc.StackedQueryKeyTensor), 2) * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+            *stacked_query_key_sizes[:2],
+            entry(stacked_query_key_sizes, 2) * entry(stacked_query_key_sizes, 4),
         )
         if desc.StackedQueryKeyTensor is not None
         else (
-            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
-            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
-            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+            *stacked_query_key_value_sizes[:2],
+            entry(stacked_query_key_value_sizes, 2) * entry(stacked_query_key_value_sizes, 4),
         )
         if desc.StackedQueryKeyValueTensor is not None
         else (0, 0, 0)
     )
     query_entry = quotient(entry(query, 2), desc.HeadCount)
     head_count = (desc.HeadCount, query_entry)
+    key_sizes = sizes_of(desc.KeyTensor)
+    key_dimension_count = len(key_sizes)
     key = (
-        entry(sizes_of(desc.KeyTensor), len(sizes_of(desc.KeyTensor)) - 2)
+        entry(key_sizes, key_dimension_count - 2)
         if desc.KeyTensor is not None
         else entry(sizes_of(desc.StackedKeyValueTensor), 1)
         if desc.StackedKeyValueTensor is not None
@@ -137,26 +141,31 @@ def told(desc: Any, index: int) -> Definition:
         else 0
     )
     key2 = (key,)
+    value_sizes = sizes_of(desc.ValueTensor)
+    value_dimension_count = len(value_sizes)
+    past_value_sizes = sizes_of(desc.PastValueTensor)
+    past_value_dimension_count = len(past_value_sizes)
     value = (
-        quotient(entry(sizes_of(desc.ValueTensor), len(sizes_of(desc.ValueTensor)) - 1), desc.HeadCount)
+        quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount)
         if desc.ValueTensor is not None
         else query_entry
         if desc.StackedKeyValueTensor is not None or desc.StackedQueryKeyValueTensor is not None
-        else entry(sizes_of(desc.PastValueTensor), len(sizes_of(desc.PastValueTensor)) - 1)
+        else entry(past_value_sizes, past_value_dimension_count - 1)
         if desc.PastValueTensor is not None
         else query_entry
     )
     head_count2 = (desc.HeadCount, value)
     head_count3 = quotient(desc.HeadCount, desc.HeadCount)
-    past_key = (
-        entry(sizes_of(desc.PastKeyTensor), len(sizes_of(desc.PastKeyTensor)) - 2)
-        if desc.PastKeyTensor is not None
-        else 0
-    )
+    past_key_sizes = sizes_of(desc.PastKeyTensor)
+    past_key_dimension_count = len(past_key_sizes)
+    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
     mask_sizes = sizes_of(desc.MaskTensor)
     past_key2 = past_key + key
     bias = desc.BiasTensor is None
+    query_dimension_count = len(query_sizes)
     bias2 = key2 if bias else ()
+    output_present_key_dimension_count = len(sizes_of(desc.OutputPresentKeyTensor))
+    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
     output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         desc.OutputTensor.DataType == DOUBLE
@@ -207,14 +216,14 @@ def told(desc: Any, index: int) -> Definition:
                 if bias
                 else -1,
                 (
-                    align((0, 0, 0), len(sizes_of(desc.QueryTensor)), 0)
+                    align((0, 0, 0), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (0, 0, 0, 0, 0)
                 )
                 if bias
                 else (),
                 (
-                    align((1, 0, 0), len(sizes_of(desc.QueryTensor)), 0)
+                    align((1, 0, 0), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (1, 0, 0, 0, 0)
                 )
@@ -222,8 +231,8 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     align(
-                        (0, 0, quotient(entry(align(sizes_of(desc.QueryTensor), 3, 1), 2), desc.HeadCount)),
-                        len(sizes_of(desc.QueryTensor)),
+                        (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.HeadCount)),
+                        query_dimension_count,
                         0,
                     )
                     if desc.QueryTensor is not None
@@ -232,14 +241,14 @@ def told(desc: Any, index: int) -> Definition:
                 if bias
                 else (),
                 (
-                    align((0, 1, 0), len(sizes_of(desc.QueryTensor)), 0)
+                    align((0, 1, 0), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (0, 1, 0, 0, 0)
                 )
                 if bias
                 else (),
                 (
-                    align((0, 0, 1), len(sizes_of(desc.QueryTensor)), 0)
+                    align((0, 0, 1), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (0, 0, 0, 0, 1)
                 )
@@ -261,7 +270,7 @@ def told(desc: Any, index: int) -> Definition:
                 else -1,
                 (
                     *(
-                        align((0, 0 - past_key, 0), len(sizes_of(desc.KeyTensor)), 0)
+                        align((0, 0 - past_key, 0), key_dimension_count, 0)
                         if desc.KeyTensor is not None
                         else (0, 0 - past_key, 0, 1, 0)
                         if desc.StackedQueryKeyTensor is not None
@@ -275,7 +284,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     *(
-                        align((1, 0, 0), len(sizes_of(desc.KeyTensor)), 0)
+                        align((1, 0, 0), key_dimension_count, 0)
                         if desc.KeyTensor is not None
                         else (1, 0, 0, 0, 0)
                     ),
@@ -285,7 +294,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     *(
-                        align((0, 0, query_entry), len(sizes_of(desc.KeyTensor)), 0)
+                        align((0, 0, query_entry), key_dimension_count, 0)
                         if desc.KeyTensor is not None
                         else (0, 0, 1, 0, 0)
                     ),
@@ -295,7 +304,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     *(
-                        align((0, 1, 0), len(sizes_of(desc.KeyTensor)), 0)
+                        align((0, 1, 0), key_dimension_count, 0)
                         if desc.KeyTensor is not None
                         else (0, 1, 0, 0, 0)
                     ),
@@ -305,7 +314,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     *(
-                        align((0, 0, 1), len(sizes_of(desc.KeyTensor)), 0)
+                        align((0, 0, 1), key_dimension_count, 0)
                         if desc.KeyTensor is not None
                         else (0, 0, 0, 0, 1)
                     ),
@@ -321,7 +330,7 @@ def told(desc: Any, index: int) -> Definition:
                 else -1,
                 (
                     *(
-                        align((0, 0 - past_key, 0), len(sizes_of(desc.ValueTensor)), 0)
+                        align((0, 0 - past_key, 0), value_dimension_count, 0)
                         if desc.ValueTensor is not None
                         else (0, 0 - past_key, 0, 1, 0)
                         if desc.StackedKeyValueTensor is not None
@@ -333,7 +342,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     *(
-                        align((1, 0, 0), len(sizes_of(desc.ValueTensor)), 0)
+                        align((1, 0, 0), value_dimension_count, 0)
                         if desc.ValueTensor is not None
                         else (1, 0, 0, 0, 0)
                     ),
@@ -344,15 +353,8 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     *(
                         align(
-                            (
-                                0,
-                                0,
-                                quotient(
-                                    entry(sizes_of(desc.ValueTensor), len(sizes_of(desc.ValueTensor)) - 1),
-                                    desc.HeadCount,
-                                ),
-                            ),
-                            len(sizes_of(desc.ValueTensor)),
+                            (0, 0, quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount)),
+                            value_dimension_count,
                             0,
                         )
                         if desc.ValueTensor is not None
@@ -364,7 +366,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     *(
-                        align((0, 1, 0), len(sizes_of(desc.ValueTensor)), 0)
+                        align((0, 1, 0), value_dimension_count, 0)
                         if desc.ValueTensor is not None
                         else (0, 1, 0, 0, 0)
                     ),
@@ -374,7 +376,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     *(
-                        align((0, 0, 1), len(sizes_of(desc.ValueTensor)), 0)
+                        align((0, 0, 1), value_dimension_count, 0)
                         if desc.ValueTensor is not None
                         else (0, 0, 0, 0, 1)
                     ),
@@ -395,76 +397,76 @@ def told(desc: Any, index: int) -> Definition:
             ),
             View(
                 9 if desc.PastKeyTensor is not None else -1,
-                (*align((0, 0, 0, 0), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0)
                 if desc.PastKeyTensor is not None
                 else (),
-                (*align((1, 0, 0, 0), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0)
                 if desc.PastKeyTensor is not None
                 else (),
-                (*align((0, 1, 0, 0), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0)
                 if desc.PastKeyTensor is not None
                 else (),
-                (*align((0, 0, 1, 0), len(sizes_of(desc.PastKeyTensor)), 0), 1)
+                (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1)
                 if desc.PastKeyTensor is not None
                 else (),
-                (*align((0, 0, 0, 1), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0)
                 if desc.PastKeyTensor is not None
                 else (),
                 (min(past_key, past_key),) if desc.PastKeyTensor is not None else (),
             ),
             View(
                 10 if desc.PastValueTensor is not None else -1,
-                (*align((0, 0, 0, 0), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0)
                 if desc.PastValueTensor is not None
                 else (),
-                (*align((1, 0, 0, 0), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0)
                 if desc.PastValueTensor is not None
                 else (),
-                (*align((0, 1, 0, 0), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0)
                 if desc.PastValueTensor is not None
                 else (),
-                (*align((0, 0, 1, 0), len(sizes_of(desc.PastValueTensor)), 0), 1)
+                (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1)
                 if desc.PastValueTensor is not None
                 else (),
-                (*align((0, 0, 0, 1), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0)
                 if desc.PastValueTensor is not None
                 else (),
                 (min(past_key, past_key),) if desc.PastValueTensor is not None else (),
             ),
             View(
                 12 if desc.OutputPresentKeyTensor is not None else -1,
-                align((0, 0, 0, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 0, 0, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((1, 0, 0, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((1, 0, 0, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((0, 1, 0, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 1, 0, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((0, 0, 1, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 0, 1, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((0, 0, 0, 1), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 0, 0, 1), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
                 (),
             ),
             View(
                 13 if desc.OutputPresentValueTensor is not None else -1,
-                align((0, 0, 0, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 0, 0, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((1, 0, 0, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((1, 0, 0, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((0, 1, 0, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 1, 0, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((0, 0, 1, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 0, 1, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((0, 0, 0, 1), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 0, 0, 1), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
                 (),

@@ -111,25 +111,29 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR13, desc.OutputPresentKeyTensor),
         told_of(TENSOR14, desc.OutputPresentValueTensor),
     ]
+    query_sizes = sizes_of(desc.QueryTensor)
+    stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
+    stacked_query_key_value_sizes = sizes_of(desc.StackedQueryKeyValueTensor)
     query = (
-        align(sizes_of(desc.QueryTensor), 3, 1)
+        align(query_sizes, 3, 1)
         if desc.QueryTensor is not None
         else (
-            *sizes_of(desc.StackedQueryKeyTensor)[:2],
-            entry(sizes_of(desc.StackedQueryKeyTensor), 2) * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+            *stacked_query_key_sizes[:2],
+            entry(stacked_query_key_sizes, 2) * entry(stacked_query_key_sizes, 4),
         )
         if desc.StackedQueryKeyTensor is not None
         else (
-            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
-            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
-            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+            *stacked_query_key_value_sizes[:2],
+            entry(stacked_query_key_value_sizes, 2) * entry(stacked_query_key_value_sizes, 4),
         )
         if desc.StackedQueryKeyValueTensor is not None
         else (0, 0, 0)
     )
     query_entry = quotient(entry(query, 2), desc.QueryHeadCount)
+    key_sizes = sizes_of(desc.KeyTensor)
+    key_dimension_count = len(key_sizes)
     key = (
-        entry(sizes_of(desc.KeyTensor), len(sizes_of(desc.KeyTensor)) - 2)
+        entry(key_sizes, key_dimension_count - 2)
         if desc.KeyTensor is not None
         else entry(sizes_of(desc.StackedKeyValueTensor), 1)
         if desc.StackedKeyValueTensor is not None
@@ -138,32 +142,36 @@ def told(desc: Any, index: int) -> Definition:
         else 0
     )
     key2 = (key,)
+    value_sizes = sizes_of(desc.ValueTensor)
+    value_dimension_count = len(value_sizes)
+    past_value_sizes = sizes_of(desc.PastValueTensor)
+    past_value_dimension_count = len(past_value_sizes)
     value = (
-        quotient(
-            entry(sizes_of(desc.ValueTensor), len(sizes_of(desc.ValueTensor)) - 1), desc.KeyValueHeadCount,
-        )
+        quotient(entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount)
         if desc.ValueTensor is not None
         else query_entry
         if desc.StackedKeyValueTensor is not None or desc.StackedQueryKeyValueTensor is not None
-        else entry(sizes_of(desc.PastValueTensor), len(sizes_of(desc.PastValueTensor)) - 1)
+        else entry(past_value_sizes, past_value_dimension_count - 1)
         if desc.PastValueTensor is not None
         else query_entry
     )
     query_head_count = quotient(desc.QueryHeadCount, desc.KeyValueHeadCount)
     query_head_count2 = (desc.QueryHeadCount, value)
-    past_key = (
-        entry(sizes_of(desc.PastKeyTensor), len(sizes_of(desc.PastKeyTensor)) - 2)
-        if desc.PastKeyTensor is not None
-        else 0
-    )
+    output_present_key_sizes = sizes_of(desc.OutputPresentKeyTensor)
+    output_present_key_dimension_count = len(output_present_key_sizes)
+    past_key_sizes = sizes_of(desc.PastKeyTensor)
+    past_key_dimension_count = len(past_key_sizes)
+    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
     past_sequence_lengths = (
-        entry(sizes_of(desc.OutputPresentKeyTensor), len(sizes_of(desc.OutputPresentKeyTensor)) - 2)
+        entry(output_present_key_sizes, output_present_key_dimension_count - 2)
         if desc.PastSequenceLengthsTensor is not None and desc.OutputPresentKeyTensor is not None
         else past_key + key
     )
     mask_sizes = sizes_of(desc.MaskTensor)
     bias = desc.BiasTensor is None
+    query_dimension_count = len(query_sizes)
     bias2 = (key2 if desc.PastSequenceLengthsTensor is None else ()) if bias else ()
+    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
     output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         desc.OutputTensor.DataType == DOUBLE
@@ -211,7 +219,7 @@ def told(desc: Any, index: int) -> Definition:
             entry(mask_sizes, len(mask_sizes) - 1),
             past_sequence_lengths,
             (
-                entry(sizes_of(desc.OutputPresentKeyTensor), len(sizes_of(desc.OutputPresentKeyTensor)) - 2)
+                entry(output_present_key_sizes, output_present_key_dimension_count - 2)
                 if desc.OutputPresentKeyTensor is not None
                 else past_key + key
             )
@@ -229,14 +237,14 @@ def told(desc: Any, index: int) -> Definition:
                 if bias
                 else -1,
                 (
-                    align((0, 0, 0), len(sizes_of(desc.QueryTensor)), 0)
+                    align((0, 0, 0), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (0, 0, 0, 0, 0)
                 )
                 if bias
                 else (),
                 (
-                    align((1, 0, 0), len(sizes_of(desc.QueryTensor)), 0)
+                    align((1, 0, 0), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (1, 0, 0, 0, 0)
                 )
@@ -244,12 +252,8 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 (
                     align(
-                        (
-                            0,
-                            0,
-                            quotient(entry(align(sizes_of(desc.QueryTensor), 3, 1), 2), desc.QueryHeadCount),
-                        ),
-                        len(sizes_of(desc.QueryTensor)),
+                        (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
+                        query_dimension_count,
                         0,
                     )
                     if desc.QueryTensor is not None
@@ -258,14 +262,14 @@ def told(desc: Any, index: int) -> Definition:
                 if bias
                 else (),
                 (
-                    align((0, 1, 0), len(sizes_of(desc.QueryTensor)), 0)
+                    align((0, 1, 0), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (0, 1, 0, 0, 0)
                 )
                 if bias
                 else (),
                 (
-                    align((0, 0, 1), len(sizes_of(desc.QueryTensor)), 0)
+                    align((0, 0, 1), query_dimension_count, 0)
                     if desc.QueryTensor is not None
                     else (0, 0, 0, 0, 1)
                 )
@@ -292,7 +296,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((0, 0 - past_key, 0), len(sizes_of(desc.KeyTensor)), 0)
+                            align((0, 0 - past_key, 0), key_dimension_count, 0)
                             if desc.KeyTensor is not None
                             else (0, 0 - past_key, 0, 1, 0)
                             if desc.StackedQueryKeyTensor is not None
@@ -310,7 +314,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((1, 0, 0), len(sizes_of(desc.KeyTensor)), 0)
+                            align((1, 0, 0), key_dimension_count, 0)
                             if desc.KeyTensor is not None
                             else (1, 0, 0, 0, 0)
                         ),
@@ -324,7 +328,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((0, 0, query_entry), len(sizes_of(desc.KeyTensor)), 0)
+                            align((0, 0, query_entry), key_dimension_count, 0)
                             if desc.KeyTensor is not None
                             else (0, 0, 1, 0, 0)
                         ),
@@ -338,7 +342,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((0, 1, 0), len(sizes_of(desc.KeyTensor)), 0)
+                            align((0, 1, 0), key_dimension_count, 0)
                             if desc.KeyTensor is not None
                             else (0, 1, 0, 0, 0)
                         ),
@@ -352,7 +356,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((0, 0, 1), len(sizes_of(desc.KeyTensor)), 0)
+                            align((0, 0, 1), key_dimension_count, 0)
                             if desc.KeyTensor is not None
                             else (0, 0, 0, 0, 1)
                         ),
@@ -382,7 +386,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((0, 0 - past_key, 0), len(sizes_of(desc.ValueTensor)), 0)
+                            align((0, 0 - past_key, 0), value_dimension_count, 0)
                             if desc.ValueTensor is not None
                             else (0, 0 - past_key, 0, 1, 0)
                             if desc.StackedKeyValueTensor is not None
@@ -398,7 +402,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((1, 0, 0), len(sizes_of(desc.ValueTensor)), 0)
+                            align((1, 0, 0), value_dimension_count, 0)
                             if desc.ValueTensor is not None
                             else (1, 0, 0, 0, 0)
                         ),
@@ -417,13 +421,10 @@ def told(desc: Any, index: int) -> Definition:
                                     0,
                                     0,
                                     quotient(
-                                        entry(
-                                            sizes_of(desc.ValueTensor), len(sizes_of(desc.ValueTensor)) - 1,
-                                        ),
-                                        desc.KeyValueHeadCount,
+                                        entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount,
                                     ),
                                 ),
-                                len(sizes_of(desc.ValueTensor)),
+                                value_dimension_count,
                                 0,
                             )
                             if desc.ValueTensor is not None
@@ -439,7 +440,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((0, 1, 0), len(sizes_of(desc.ValueTensor)), 0)
+                            align((0, 1, 0), value_dimension_count, 0)
                             if desc.ValueTensor is not None
                             else (0, 1, 0, 0, 0)
                         ),
@@ -453,7 +454,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         *(
-                            align((0, 0, 1), len(sizes_of(desc.ValueTensor)), 0)
+                            align((0, 0, 1), value_dimension_count, 0)
                             if desc.ValueTensor is not None
                             else (0, 0, 0, 0, 1)
                         ),
@@ -480,35 +481,35 @@ def told(desc: Any, index: int) -> Definition:
                 if desc.PastKeyTensor is not None
                 else -1,
                 (
-                    (*align((0, 0, 0, 0), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                    (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastKeyTensor is not None
                 else (),
                 (
-                    (*align((1, 0, 0, 0), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                    (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastKeyTensor is not None
                 else (),
                 (
-                    (*align((0, 1, 0, 0), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                    (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastKeyTensor is not None
                 else (),
                 (
-                    (*align((0, 0, 1, 0), len(sizes_of(desc.PastKeyTensor)), 0), 1)
+                    (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastKeyTensor is not None
                 else (),
                 (
-                    (*align((0, 0, 0, 1), len(sizes_of(desc.PastKeyTensor)), 0), 0)
+                    (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
@@ -523,35 +524,35 @@ def told(desc: Any, index: int) -> Definition:
                 if desc.PastValueTensor is not None
                 else -1,
                 (
-                    (*align((0, 0, 0, 0), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                    (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastValueTensor is not None
                 else (),
                 (
-                    (*align((1, 0, 0, 0), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                    (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastValueTensor is not None
                 else (),
                 (
-                    (*align((0, 1, 0, 0), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                    (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastValueTensor is not None
                 else (),
                 (
-                    (*align((0, 0, 1, 0), len(sizes_of(desc.PastValueTensor)), 0), 1)
+                    (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
                 if desc.PastValueTensor is not None
                 else (),
                 (
-                    (*align((0, 0, 0, 1), len(sizes_of(desc.PastValueTensor)), 0), 0)
+                    (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0)
                     if desc.PastSequenceLengthsTensor is None
                     else ()
                 )
@@ -563,38 +564,38 @@ def told(desc: Any, index: int) -> Definition:
             ),
             View(
                 13 if desc.OutputPresentKeyTensor is not None else -1,
-                align((0, 0, 0, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 0, 0, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((1, 0, 0, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((1, 0, 0, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((0, 1, 0, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 1, 0, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((0, 0, 1, 0), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 0, 1, 0), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
-                align((0, 0, 0, 1), len(sizes_of(desc.OutputPresentKeyTensor)), 0)
+                align((0, 0, 0, 1), output_present_key_dimension_count, 0)
                 if desc.OutputPresentKeyTensor is not None
                 else (),
                 (),
             ),
             View(
                 14 if desc.OutputPresentValueTensor is not None else -1,
-                align((0, 0, 0, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 0, 0, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((1, 0, 0, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((1, 0, 0, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((0, 1, 0, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 1, 0, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((0, 0, 1, 0), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 0, 1, 0), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
-                align((0, 0, 0, 1), len(sizes_of(desc.OutputPresentValueTensor)), 0)
+                align((0, 0, 0, 1), output_present_value_dimension_count, 0)
                 if desc.OutputPresentValueTensor is not None
                 else (),
                 (),

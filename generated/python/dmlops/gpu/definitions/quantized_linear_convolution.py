@@ -106,6 +106,7 @@ def told(desc: Any, index: int) -> Definition:
     min_2 = min(len(desc.FilterScaleTensor.Sizes) - 1, 1)
     input_dimension_count = len(input_sizes) - 2
     filter_data_type = desc.FilterTensor.DataType
+    input_data_type = desc.InputTensor.DataType
     output_dimension_count = len(output_sizes)
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
@@ -134,11 +135,8 @@ def told(desc: Any, index: int) -> Definition:
             and (
                 desc.FilterZeroPointTensor is None or desc.FilterZeroPointTensor.DataType == filter_data_type
             )
-            and desc.InputTensor.DataType in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (
-                desc.InputZeroPointTensor is None
-                or desc.InputZeroPointTensor.DataType == desc.InputTensor.DataType
-            ),
+            and input_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
+            and (desc.InputZeroPointTensor is None or desc.InputZeroPointTensor.DataType == input_data_type),
             (1, output_dimension_count),
             (0, output_dimension_count),
             (1,),

@@ -97,6 +97,7 @@ def told(desc: Any, index: int) -> Definition:
     max_3 = max(len(desc.OutputScaleTensor.Sizes) - 2, 0)
     max_4 = max(len(sizes_of(desc.OutputZeroPointTensor)) - 2, 0)
     a_data_type = desc.ATensor.DataType
+    b_data_type = desc.BTensor.DataType
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
@@ -127,8 +128,8 @@ def told(desc: Any, index: int) -> Definition:
         Factors(
             a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.AZeroPointTensor is None or desc.AZeroPointTensor.DataType == a_data_type)
-            and desc.BTensor.DataType in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == desc.BTensor.DataType),
+            and b_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
+            and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == b_data_type),
             (*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
             (
                 *tuple(d for d in range(output_dimension_count3)),

@@ -81,6 +81,7 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR3, desc.OutputTensor),
     ]
     output_sizes = desc.OutputTensor.Sizes
+    roi_sizes = desc.ROITensor.Sizes
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
@@ -88,18 +89,10 @@ def told(desc: Any, index: int) -> Definition:
             tensors,
             SHADER,
             lambda wanted: [
-                limited((entry(desc.ROITensor.Sizes, len(desc.ROITensor.Sizes) - 2), 2))
-                if wanted >> 0 & 1
-                else (),
-                limited((entry(desc.ROITensor.Sizes, len(desc.ROITensor.Sizes) - 2), 2))
-                if wanted >> 1 & 1
-                else (),
-                limited((entry(desc.ROITensor.Sizes, len(desc.ROITensor.Sizes) - 2), 2))
-                if wanted >> 2 & 1
-                else (),
-                limited((entry(desc.ROITensor.Sizes, len(desc.ROITensor.Sizes) - 2), 2))
-                if wanted >> 3 & 1
-                else (),
+                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 0 & 1 else (),
+                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 1 & 1 else (),
+                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 2 & 1 else (),
+                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 3 & 1 else (),
             ],
         ),
         [],

@@ -95,6 +95,8 @@ def told(desc: Any, index: int) -> Definition:
     input_gradient_sizes_entry = entry(input_gradient_sizes, 2)
     number = 1 + 2
     input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
+    output_gradient_sizes = sizes_of(desc.OutputGradientTensor)
+    input_sizes = sizes_of(desc.InputTensor)
     roi_sizes = desc.ROITensor.Sizes
     roi_dimension_count = len(roi_sizes)
     roi_dimension_count2 = roi_dimension_count - 2
@@ -115,9 +117,9 @@ def told(desc: Any, index: int) -> Definition:
                     (
                         roi_sizes_entry,
                         input_gradient_sizes_entry,
-                        entry(sizes_of(desc.OutputGradientTensor), 2)
+                        entry(output_gradient_sizes, 2)
                         if desc.OutputGradientTensor is not None
-                        else entry(sizes_of(desc.InputTensor), 2),
+                        else entry(input_sizes, 2),
                     )
                 )
                 if wanted >> 4 & 1
@@ -126,9 +128,9 @@ def told(desc: Any, index: int) -> Definition:
                     (
                         roi_sizes_entry,
                         input_gradient_sizes_entry2,
-                        entry(sizes_of(desc.OutputGradientTensor), number)
+                        entry(output_gradient_sizes, number)
                         if desc.OutputGradientTensor is not None
-                        else entry(sizes_of(desc.InputTensor), number),
+                        else entry(input_sizes, number),
                     )
                 )
                 if wanted >> 5 & 1
@@ -150,9 +152,9 @@ def told(desc: Any, index: int) -> Definition:
             bits(desc.InputPixelOffset),
             desc.InterpolationMode == INTERPOLATION_MODE_LINEAR,
             (
-                entry(sizes_of(desc.OutputGradientTensor), 0)
+                entry(output_gradient_sizes, 0)
                 if desc.OutputGradientTensor is not None
-                else entry(sizes_of(desc.InputTensor), 0)
+                else entry(input_sizes, 0)
             )
             - 1,
             desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE,

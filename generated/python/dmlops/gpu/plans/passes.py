@@ -45,7 +45,7 @@ def leading(passes: Passes, there: int) -> int:
         before = wanted
         for place in range(len(passes)):
             one = passes[len(passes) - 1 - place]
-            if one.writes & wanted != 0 or one.outputs & there != 0:  # it is needed
+            if is_needed(one, there, wanted):
                 wanted = wanted | one.reads | one.writes
     return wanted
 
