@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from c_runner import SANITIZERS, build
+from c_runner import OWN_ALLOCATOR, SANITIZERS, build
 from dmlops import FeatureLevel, OperatorType, TensorType, abi, from_json
 from dmlops.enums import feature_level
 from dmlops.member import Member
@@ -163,7 +163,7 @@ def fuzz(program: Path, corpus: Path, *options: str) -> subprocess.CompletedProc
     """Runs libFuzzer; its log is the error output."""
     folder = program.parent
     command = [str(program), f"-max_len={LENGTH}", f"-artifact_prefix={folder}/", *options, str(corpus)]
-    return subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    return subprocess.run(command, env=OWN_ALLOCATOR, stderr=subprocess.PIPE, text=True, check=False)
 
 
 def main(seconds: str) -> int:

@@ -21,6 +21,8 @@ SOURCES = Path(__file__).parent / "c"
 BUILT = Path(__file__).parents[1] / "build/programs"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+# The environment of programs with sanitizers, which bring an allocator: that of `make test` is not for them.
+OWN_ALLOCATOR = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 Violation = tuple[str, str, str]  # rule, member, message
 
@@ -224,7 +226,9 @@ def _union(type_: Any, value: float) -> bytes:
 def run(program: Path, cases: Iterable[str]) -> list[tuple[int, list[Violation]]]:
     """For each case the number of violations and those that were written out."""
     texts = list(cases)
-    result = subprocess.run([program], input="".join(texts), capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [program], env=OWN_ALLOCATOR, input="".join(texts), capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
     lines = iter(result.stdout.splitlines())
     results: list[tuple[int, list[Violation]]] = []

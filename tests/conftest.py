@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from dmlgen.cli import ROOT, main
+from dmlops.gpu import compiler
 
 # Mesa's driver for CPUs would optimise every shader at length that a test runs once, on a few numbers.
 os.environ.setdefault("GALLIVM_PERF", "nopt")
+
+# No shader may draw a warning. Tests compile all of them alike, so that the cache serves whoever comes later.
+compiler.ARGUMENTS = (*compiler.ARGUMENTS, "-WX")
 
 
 @pytest.fixture(scope="session")

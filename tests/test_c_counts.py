@@ -27,9 +27,7 @@ def registry() -> Registry:
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(
-        HEADER, "runner.c", tmp_path_factory.mktemp("counts") / "runner", "clang", "-O1", *SANITIZERS
-    )
+    return build(HEADER, "runner.c", tmp_path_factory.mktemp("counts") / "runner", "clang", *SANITIZERS)
 
 
 def counts_of_numbers(registry: Registry, operator: Operator) -> set[str]:

@@ -255,7 +255,7 @@ def runner_of(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(c_rules, "reads", lambda rule: frozenset())
     header = tmp_path / "dmlops.h"
     header.write_bytes(c.render(registry, Templates(ROOT / "templates"))["include/dmlops.h"])
-    return build(header, "runner.c", tmp_path / "runner", "clang", "-O1", *SANITIZERS)
+    return build(header, "runner.c", tmp_path / "runner", "clang", *SANITIZERS)
 
 
 def random_members(choice: random.Random, axis: int) -> dict[str, Any]:

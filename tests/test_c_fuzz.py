@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from c_fuzz import HEADER, LIBFUZZER, REPLAY, build_fuzzer, bytes_of, fuzz, write_corpus
+from c_runner import OWN_ALLOCATOR
 from dmlops import FeatureLevel, GatherElements, TensorDataType, TensorDesc
 
 RUNS = 15_000  # all seeds, and some thousand changed ones
@@ -35,7 +36,9 @@ def test_no_seed_causes_an_undefined_act_with_another_compiler(corpus: Path, tmp
     program = build_fuzzer(tmp_path, "gcc", REPLAY)
     names = sorted(path.name for path in corpus.iterdir())
     assert len(names) > 10_000
-    result = subprocess.run([program, *names], cwd=corpus, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [program, *names], cwd=corpus, env=OWN_ALLOCATOR, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
 
 

@@ -54,7 +54,7 @@ def header(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session")
 def runner(header: Path) -> Path:
-    return build(header, "runner.c", header.parent / "runner", "clang", "-O1", *SANITIZERS)
+    return build(header, "runner.c", header.parent / "runner", "clang", *SANITIZERS)
 
 
 def compiles(name: str, header: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:

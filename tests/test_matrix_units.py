@@ -272,7 +272,7 @@ def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
     desc = CASES[name] if name in CASES else attention(ATTENTIONS[name], "FLOAT16")[0]
     for dispatch in gpu.planned(desc, UNITS).dispatches:
-        code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines, "spirv", ["-WX"])
+        code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
         is_for_units = "MATRIX_UNITS" in dispatch.defines
@@ -332,7 +332,7 @@ def test_factors_in_order_give_them_too(
     first, second, *_ = gpu.planned(desc, UNITS).dispatches
     assert (first.defines["PASS"], second.defines["ORDERED"], second.waits) == (5, 1, True)
     for one in (first, second):
-        validate(compiler.compile(shader("GEMM"), one.defines, "spirv", ["-WX"]), tmp_path, name)
+        validate(compiler.compile(shader("GEMM"), one.defines), tmp_path, name)
     check(device, desc)
 
 

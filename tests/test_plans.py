@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from c_runner import WARNINGS, compiler
+from c_runner import OWN_ALLOCATOR, WARNINGS, compiler
 from dmlgen.cli import ROOT
 from dmlgen.diagnostics import SpecError
 from dmlgen.plans.functions import declarations, definition, head
@@ -206,8 +206,8 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
     assert callable(f) and callable(g) and callable(h) and callable(k) and callable(m)
     room = plans.reasons.names["ROOM"]
     expected = [f(5, -9), 2**63 - 1, g([1, 2, 3]), h(3), 0, k([1, 2, 3], 1), 0, m([1, 2, 3]), 0, room, room]
-    found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    assert [int(number) for number in found.split()] == expected
+    result = subprocess.run([program], env=OWN_ALLOCATOR, capture_output=True, text=True, check=True)
+    assert [int(number) for number in result.stdout.split()] == expected
 
 
 def test_constants_of_a_shader_fill_whole_vectors() -> None:

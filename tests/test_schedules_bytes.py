@@ -325,7 +325,7 @@ def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With bytes in matrices, where these are announced, and no other capability."""
     desc = (CASES | WINDOWS)[name]
     for dispatch in gpu.planned(desc, BOTH).dispatches:
-        code = compiler.compile(shader(desc.OPERATOR), dispatch.defines, "spirv", ["-WX"])
+        code = compiler.compile(shader(desc.OPERATOR), dispatch.defines)
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
         assert {operands[0] for opcode, operands in parsed if opcode == 17} <= CAPABILITIES
@@ -341,7 +341,7 @@ def test_dxil_sums_four_products_at_once_where_it_may(tmp_path: Path) -> None:
     desc = CASES["packed"]
     for capabilities in (NO_CAPABILITIES, DOTS):
         (dispatch,) = gpu.planned(desc, capabilities).dispatches
-        code = compiler.compile(shader(desc.OPERATOR), dispatch.defines, "dxil", ["-WX"])
+        code = compiler.compile(shader(desc.OPERATOR), dispatch.defines, "dxil")
         text = compiler.find().disassemble(code)
         assert ("dot4AddPacked" in text) == (capabilities == DOTS)
 

@@ -527,6 +527,6 @@ def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path)
     desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
     for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS | WAITING).dispatches}.values():
         if "MATRIX_UNITS" in step.defines:
-            code = compiler.compile(gpu.shader("LSTM"), step.defines, "spirv", ["-WX"])
+            code = compiler.compile(gpu.shader("LSTM"), step.defines)
             validate(code, tmp_path, "lstm")
             assert group_memory(code) <= detection.GROUP_MEMORY

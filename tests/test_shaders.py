@@ -79,13 +79,13 @@ def test_every_variant_compiles(operator: str, tmp_path: Path) -> None:
     compiled = variants(operator)
     assert compiled, "no description of the matrix leads to a dispatch"
     for defines in compiled:
-        code = compiler.compile(shader(operator), defines, "spirv", ["-WX"])
+        code = compiler.compile(shader(operator), defines)
         validate(code, tmp_path, str(defines))
         parsed = list(instructions(code))
         assert {operands[0] for opcode, operands in parsed if opcode == 17} <= set(CAPABILITIES), defines
         bindings = sorted({operands[2] for opcode, operands in parsed if opcode == 71 and operands[1] == 33})
         assert bindings[-1] == len(re.findall(r"\[\[vk::binding", shader(operator))) - 1, defines
-        assert compiler.compile(shader(operator), defines, "dxil", ["-WX"])[:4] == b"DXBC", defines
+        assert compiler.compile(shader(operator), defines, "dxil")[:4] == b"DXBC", defines
 
 
 @pytest.mark.parametrize("data_type", ["INT8", "UINT8"])
@@ -95,7 +95,7 @@ def test_reductions_of_vectors_of_bytes_compile(data_type: str) -> None:
     (dispatch,) = gpu.planned(desc.infer()).dispatches
     assert dispatch.defines["VECTOR"] == 4
     for target in ("spirv", "dxil"):
-        compiler.compile(shader("REDUCE"), dispatch.defines, target, ["-WX"])
+        compiler.compile(shader("REDUCE"), dispatch.defines, target)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
@@ -171,6 +172,7 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
     )
 
 
+@cache
 def planners(plans: Plans) -> PlannersView:
     """The planners, translated."""
     declared = declarations(plans)

@@ -26,9 +26,11 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 from dmlgen.literals import c_string
 from dmlgen.names import snake
@@ -990,20 +992,26 @@ def _pair(module: Module, target: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 def _uses(nodes: Sequence[ast.AST], name: str) -> int:
     """How often a variable is used, loops that have one of the same name apart."""
-    count = 0
-    for node in nodes:
-        match node:
-            case ast.For(target=target, iter=source) if _binds(target, name):
-                count += _uses([source], name)
-            case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators) if any(
-                _binds(one.target, name) for one in generators
-            ):
-                count += _uses([one.iter for one in generators], name)
-            case ast.Name(id=own):
-                count += own == name
-            case _:
-                count += _uses(list(ast.iter_child_nodes(node)), name)
-    return count
+    return sum(_names(node)[name] for node in nodes)
+
+
+@cache
+def _names(node: ast.AST) -> Counter[str]:
+    """How often each variable is used in a node, as `_uses` counts."""
+    found = Counter([node.id] if isinstance(node, ast.Name) else ())
+    for child in ast.iter_child_nodes(node):
+        found.update(_names(child))
+    match node:
+        case ast.For(target=target, iter=source):
+            loops = [(target, source)]
+        case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators):
+            loops = [(one.target, one.iter) for one in generators]
+        case _:
+            return found
+    targets = (inner for target, _ in loops for inner in ast.walk(target))
+    for name in {inner.id for inner in targets if isinstance(inner, ast.Name)}:
+        found[name] = sum(_names(source)[name] for _, source in loops)
+    return found
 
 
 def _binds(target: ast.expr, name: str) -> bool:

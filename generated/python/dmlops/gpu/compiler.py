@@ -67,15 +67,13 @@ class Compiler(Protocol):
         """The text of DXIL; it begins with the resources that the shader uses."""
 
 
-def compile(
-    source: str, defines: Mapping[str, int | str], target: Target = "spirv", flags: Sequence[str] = ()
-) -> bytes:
+def compile(source: str, defines: Mapping[str, int | str], target: Target = "spirv") -> bytes:
     """The shader's byte code, from the cache where it was compiled before.
 
-    `flags` are further compiler arguments. Raises CompileError, or GpuUnavailable when there is no compiler.
+    Raises CompileError, or GpuUnavailable when there is no compiler.
     """
     compiler = find()
-    given = arguments(defines, target, flags)
+    given = arguments(defines, target)
     key = hashlib.sha256("\0".join([compiler.version, *given, source]).encode()).hexdigest()
     name = f"{key}.{target}"
     code = shader_cache.load(name)
@@ -87,15 +85,13 @@ def compile(
     return code
 
 
-def arguments(
-    defines: Mapping[str, int | str], target: Target = "spirv", flags: Sequence[str] = ()
-) -> list[str]:
+def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> list[str]:
     """The compiler's arguments for a variant, the source file's name apart."""
     # The compiler's own validator looks at the memory model before it is right.
     unchecked = ["-Vd"] if target == "spirv" and defines.get("MATRIX_UNITS") else []
     macros = (f"-D{k}={v}" for k, v in defines.items())
     profile = PROFILES[1] if defines.get("DOT_PRODUCTS") else PROFILES[0]
-    return ["-T", profile, *ARGUMENTS[2:], *TARGET_ARGUMENTS[target], *unchecked, *flags, *macros]
+    return ["-T", profile, *ARGUMENTS[2:], *TARGET_ARGUMENTS[target], *unchecked, *macros]
 
 
 def with_memory_model(code: bytes) -> bytes:
