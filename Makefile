@@ -7,9 +7,9 @@ READY := $(VENV)/ready
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
-# Shader compilers allocate so much that they take twice as long with glibc's own allocator.
-# With jemalloc DXC crashes. A process gets tests in a row, so that what they share is made once.
-PYTEST := LD_PRELOAD=libmimalloc.so.2 $(BIN)/pytest -n $$(nproc) --dist worksteal
+# Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc DXC crashes.
+# A process gets tests in a row, so that what they share is made once.
+PYTEST := LD_PRELOAD=$$(ls /usr/lib/*/libmimalloc.so 2>/dev/null) $(BIN)/pytest -n $$(nproc) --dist worksteal
 .PHONY: generate check docs lint test bench bench-gpu install dist fuzz sweep shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
