@@ -28,6 +28,7 @@ groupshared uint votes;
 #define PLACED(number) LEFT_ENTRY
 #define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
+#define LoadWord(from, operands) from
 
 uint2 PlaceOfEntry(uint number)
 {
@@ -161,7 +162,7 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"LoadShared\(\s*(scratch\[[^;]*?\]),\s+NON_PRIVATE\)", r"\1", text)
     text = text.replace("#define OF_DEVICE 5", "#define OF_DEVICE 1")
     text = re.sub(r"#define (AVAILABLE|VISIBLE) 0x.*", r"#define \1 0", text)
-    text = re.sub(r"((?:Load|Store)\w+)\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)
+    text = re.sub(r"((?:Load|Store)(?!Word)\w+)\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)
     text = re.sub(r"\[\[vk::ext_(extension|capability)\(.*?\)\]\].*\n", "", text)
     text = re.sub(r"\bwave\b(?=\s+[/%*])", "(thread / 32)", text)
     text = text.replace("= WaveGetLaneIndex()", "= thread % 32")

@@ -36,6 +36,8 @@
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or more
+//     STAYING    1 in a recurrence where AHEAD tiles are all products, and weights stay in registers from step to step;
+//              else 0. Then waves have 16 rows and 16 columns, and no thread more than one element
 // In all passes:
 //   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
@@ -654,6 +656,140 @@ int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 uint Sign(uint x) { return min(x, 1); }
 
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// Infinity with the sign of the argument.
+float Infinity(float sign)
+{
+    return CopySign(FromBits(0x7f800000u), sign);
+}
+
+// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+int Order(float x)
+{
+    const int bits = (int)Bits(x);
+    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+}
+
+// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
+// so that the result of a reduction does not depend on its order. Exact.
+float Max(float a, float b)
+{
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
+}
+
+// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
+// so that the result of a reduction does not depend on its order. Exact.
+float Min(float a, float b)
+{
+    const bool isGreater = Order(a) > Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
+}
+
+#if MATRIX_UNITS  // in these, the following are exact to what they can show
+// e^x. Numbers beyond the clamp give 0 and infinity.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Exp(float x)
+{
+    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    return IsNan(x) ? x : power;
+}
+
+// e^x - 1; near 0 a minimax polynomial.
+// Error at most 0.503 ulp of a half, over all halves.
+float Expm1(float x)
+{
+    float p = 0.008342424f;
+    p = mad(p, x, 0.04209251f);
+    p = mad(p, x, 0.16667393f);
+    p = mad(p, x, 0.4999748f);
+    const float result = Magnitude(x) < 0.5f ? x * mad(x, p, 1.0f) : Exp(x) - 1.0f;
+    return IsNan(x) ? x : result;
+}
+
+// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 7: a quotient of
+// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-18.
+float NormalTail(float a)
+{
+    float above = 0.04628345f;
+    above = mad(above, a, 0.23144476f);
+    above = mad(above, a, 0.50000128f);
+    float below = 6.746069e-5f;
+    below = mad(below, a, 0.11434329f);
+    below = mad(below, a, 0.59793628f);
+    below = mad(below, a, 1.2608766f);
+    below = mad(below, a, 1.0f);
+    return above / below;
+}
+
+// x times the distribution function of the normal distribution. Nothing cancels for negative x.
+// Error at most 0.504 ulp of a half, over all halves.
+float Gelu(float x)
+{
+    const float a = min(Magnitude(x), 7.0f);
+    const float result = max(x, 0.0f) - a * NormalTail(a) * Exp(-0.5f * a * a);
+    return IsNan(x) || x == 0.0f ? x : result;
+}
+
+// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
+float LogOfParts(float f, int exponent)
+{
+    float p = -0.10079938f;
+    p = mad(p, f, 0.16179648f);
+    p = mad(p, f, -0.17243628f);
+    p = mad(p, f, 0.19906978f);
+    p = mad(p, f, -0.24971204f);
+    p = mad(p, f, 0.33334714f);
+    p = mad(p, f, -0.5000032f);
+    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
+}
+
+// ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Log1p(float x)
+{
+    const float sum = 1.0f + x;
+    const uint rest = Bits(sum) - 0x3f3504f3u;
+    const int exponent = (int)rest >> 23;
+    const float f = exponent == 0 ? x : FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    const float result = LogOfParts(f, exponent);
+    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
+    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : x <= -1.0f ? outside : result;
+}
+
+// The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
+// Error at most 0.503 ulp of a half, over all halves.
+float Tanh(float x)
+{
+    const float a = clamp(x, -4.6f, 4.6f);
+    const float z = a * a;
+    float above = 0.0016852206f;
+    above = mad(above, z, 0.117271106f);
+    above = mad(above, z, 0.9999989f);
+    float below = 6.788776e-5f;
+    below = mad(below, z, 0.018563675f);
+    below = mad(below, z, 0.4505951f);
+    below = mad(below, z, 1.0f);
+    return IsNan(x) ? x : a * above / below;
+}
+#else
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
 float AtanhTail(float z)
@@ -662,12 +798,6 @@ float AtanhTail(float z)
     p = p * z + 0.1427332f;
     p = p * z + 0.20000078f;
     return p;
-}
-
-// The magnitude of the first argument with the sign of the second.
-float CopySign(float magnitude, float sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
@@ -681,12 +811,6 @@ float ExpTail(float x)
     p = p * x + 0.16666666f;
     p = p * x + 0.5f;
     return p * x * x;
-}
-
-// Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
 }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
@@ -796,12 +920,6 @@ float Gelu(float x)
     return IsNan(x) || x == 0.0f ? x : result;
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
 // ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
 // + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
 // Functions").
@@ -832,12 +950,6 @@ float NormalizeNearOne(float x, out int exponent)
     return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
-
 // ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
 // says.
 // Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
@@ -858,29 +970,6 @@ float Log1p(float x)
     return LogOfParts(scaled - 1.0f, exponent, lost / sum);
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
-}
-
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Max(float a, float b)
-{
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
-}
-
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Min(float a, float b)
-{
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
-}
-
 // The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
 // without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
 // Error at most 1.15 ulp (float), 2.45 ulp (double), as measured.
@@ -898,6 +987,7 @@ float Tanh(float x)
     const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
     return IsNan(x) ? x : CopySign(result, x);
 }
+#endif
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -1166,6 +1256,11 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+#if MATRIX_UNITS && ACTIVATION_KINDS == (1 << 9 | 1 << 12)
+    // tanh(x) = 2 sigmoid(2x) - 1: off by no more than floats near 1 are
+    const float scale = activation.kind == 51 ? 2.0f : 1.0f;
+    return mad(scale, 1.0f / (1.0f + exp2(scale * -1.442695f * input)), 1.0f - scale);
+#endif
 #if ACTIVATION_KINDS >> 0 & 1
     if (activation.kind == 35)  // ACTIVATION_ELU
     {
@@ -1473,13 +1568,14 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
 // A tile of weights and one of factors, a line for each row or column. Then places of lines, and in place of the tile
 // the sums of waves, column by column.
 static const uint WAVES = NUM_THREADS / 32, wavesAcross = SUM_COLUMNS / WAVE_COLUMNS, wavesDown = TILE_ROWS / WAVE_ROWS;
 static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);  // with the same sums, of which each adds up a part
 static const uint eights = TILE_DEPTH / 8, tilePitch = eights + 1;  // one more, against bank conflicts
-static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart + SUM_COLUMNS * tilePitch;
+static const uint factorsStart = STAYING ? 0 : TILE_ROWS * tilePitch, tileEnd = factorsStart + SUM_COLUMNS * tilePitch;
 static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint sumPitch = WAVE_ROWS / 4 + 1;
@@ -1527,8 +1623,8 @@ float Sum(uint row, uint column)
     for (uint deep = 0; deep < wavesDeep; deep++)
     {
         const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
-        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4],
-            NON_PRIVATE))[row % 4];
+        total += asfloat(LoadWord(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4][row % 4],
+            NON_PRIVATE));
     }
     return total;
 }
@@ -1558,23 +1654,34 @@ static const uint MOST_POLLS = 1 << 16;
 [[vk::ext_instruction(225)]] void Order(uint scope, uint semantics);
 [[vk::ext_instruction(227)]] uint AtomicLoad([[vk::ext_reference]] uint from, uint scope, uint semantics);
 [[vk::ext_instruction(234)]] uint AtomicAdd([[vk::ext_reference]] uint to, uint scope, uint semantics, uint more);
+[[vk::ext_instruction(228)]] void AtomicStore([[vk::ext_reference]] uint to, uint scope, uint semantics, uint value);
 [[vk::ext_instruction(241)]] uint AtomicOr([[vk::ext_reference]] uint to, uint scope, uint semantics, uint bits);
 #if !MATRIX_UNITS
 groupshared uint told;
 #endif
 
+#if STAYING
+// States tell by themselves whether they are there, and all that groups exchange is atomic: nothing else is to be
+// ordered. The thread that waits has no element to read for.
+#define WAITING_THREAD (NUM_THREADS - 1)
+#define TELLS 0
+#else
+#define WAITING_THREAD 0
+#define TELLS RELEASED
+#endif
+
 void TellThrough(uint thread)
 {
     Meet(OF_GROUP, OF_GROUP, BOTH);
-    if (thread == 0)
-        AtomicAdd(scratch[0].x, OF_DEVICE, RELEASED, 1);
+    if (thread == WAITING_THREAD)
+        AtomicAdd(scratch[0].x, OF_DEVICE, TELLS, 1);
 }
 
 bool AreThrough(uint step, uint thread)
 {
     if (groupColumns == 1 || step == 1)
         return true;
-    if (thread == 0)
+    if (thread == WAITING_THREAD)
     {
         const uint wanted = groupColumns * (step - 1);
         uint found = 0;
@@ -1583,7 +1690,9 @@ bool AreThrough(uint step, uint thread)
             found = AtomicLoad(scratch[0].x, OF_DEVICE, 0);
         if (found < wanted)
             found = AtomicOr(scratch[0].x, OF_DEVICE, 0, GIVEN_UP) | GIVEN_UP;
+#if !STAYING
         Order(OF_DEVICE, ACQUIRED);
+#endif
 #if MATRIX_UNITS
         StoreShared(tiles[placesEnd], uint4(found, 0, 0, 0), NON_PRIVATE);
 #else
@@ -2098,7 +2207,176 @@ float WriteElement(List at, ReadBefore before, float sums[1])
     return Hidden;
 }
 
-#if MATRIX_UNITS
+#if STAYING
+static const uint SUMS = 1;
+static const uint ownDeep = TILE_DEPTH / 16 / wavesDeep, ownRows = WAVE_ROWS / 16;  // matrices of a wave, in a tile
+static const uint wordsAcross = TILE_DEPTH / 2, wordsEach = (SUM_COLUMNS * wordsAcross + NUM_THREADS - 1) / NUM_THREADS;
+#define MISSING 0xffffffffu  // two halves that no state has
+
+// What a thread reads of the states of the last step, whose columns begin at `places`. With WAITING some may still be
+// on their way from other groups, which have said that they are through: the first step left MISSING in their place.
+void FetchStates(uint thread, uint depth, uint places[wordsEach], uint further, out uint next[AHEAD * wordsEach])
+{
+    bool misses = true;
+    [loop]
+    while (misses)
+    {
+        misses = false;
+        [unroll]
+        for (uint i = 0; i < AHEAD * wordsEach; i++)
+        {
+            const uint number = thread + i % wordsEach * NUM_THREADS,
+                k = i / wordsEach * TILE_DEPTH + number % wordsAcross * 2;
+            const uint place = places[i % wordsEach] + further + k / 2;
+            next[i] = 0;
+            if (k < depth && number / wordsAcross < SUM_COLUMNS)
+#if WAITING
+                next[i] = AtomicLoad(ScratchWord(place), OF_DEVICE, 0);
+            misses = misses || next[i] == MISSING;
+#else
+                next[i] = LoadWord(ScratchWord(place), NON_PRIVATE);
+#endif
+        }
+    }
+}
+
+// Steps of a group's rows and columns. Each wave has weights for some of the rows and some of the products in
+// registers. The states of the last step pass through group memory, from where all waves take what they multiply. Then
+// parts of sums come together there, and a thread works out an element. Returns false if the group waited for others in
+// vain.
+bool AddUpSteps(uint item, uint thread, uint step, uint end)
+{
+    const uint lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // waves need not have neighbours
+    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
+    const uint other = item / down / across;
+    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
+    uint n, i, r;
+
+    ControlBarrier(2, 2, EXCHANGED);
+    [loop]
+    for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
+    {
+        const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
+        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
+        uint place = 0;
+        if (n / SUM_ROWS == 0)
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+        if (n >= TILE_ROWS)
+            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)) / 2;
+        StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
+    }
+    ControlBarrier(2, 2, EXCHANGED);
+    const uint downward = wave % wavesDown, deep = wave / wavesDown;
+    uint4 next[ownRows * AHEAD * ownDeep];
+    [unroll]
+    for (i = 0; i < ownRows * AHEAD * ownDeep; i++)
+    {
+        const uint row = downward * WAVE_ROWS + i % ownRows * 16 + lane / 2;
+        const uint k = i / ownRows / ownDeep * TILE_DEPTH + (i / ownRows % ownDeep * wavesDeep + deep) * 16
+            + lane % 2 * 8;
+        next[i] = uint4(0, 0, 0, 0);
+        if (row < SUMS * SUM_ROWS && k < depth)
+            next[i] = recurrenceTensor[(LoadShared(tiles[placesStart + row], NON_PRIVATE).x + k) / 8];
+    }
+    LeftMatrix weights[ownRows * AHEAD * ownDeep];
+    [unroll]
+    for (i = 0; i < ownRows * AHEAD * ownDeep; i++)
+    {
+        ControlBarrier(3, 3, EXCHANGED);
+        StoreShared(tiles[wave * 32 + lane], next[i], NON_PRIVATE);
+        ControlBarrier(3, 3, EXCHANGED);
+        weights[i] = LoadLeft(tiles[wave * 32], 0, 2, NON_PRIVATE);
+    }
+    uint places[wordsEach];
+    [unroll]
+    for (i = 0; i < wordsEach; i++)
+        places[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / wordsAcross, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+
+    const uint row = firstRow + thread % SUM_ROWS, column = firstColumn + thread / SUM_ROWS;
+    const bool isElement = thread < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns;
+    uint further = 0;
+    [loop]
+    for (; step < end; step++)
+    {
+        const List at = CoordinateOf(step, other, column, row);
+        ReadBefore before = (ReadBefore)0;
+        if (isElement && step > 0)  // what it reads is under way while states are awaited
+            before = Read(at);
+        uint states[AHEAD * wordsEach];
+#if WAITING
+        if (!AreThrough(step, thread))
+            return false;
+#endif
+        FetchStates(thread, depth, places, further, states);
+        SumMatrix totals[ownRows];
+        [unroll]
+        for (r = 0; r < ownRows; r++)
+            totals[r] = Filled(0.0f);
+        [unroll]
+        for (n = 0; n < AHEAD; n++)
+        {
+            ControlBarrier(2, 2, EXCHANGED);
+            [unroll]
+            for (i = 0; i < wordsEach; i++)
+            {
+                const uint number = thread + i * NUM_THREADS, word = number % wordsAcross;
+                if (number / wordsAcross < SUM_COLUMNS)
+                    StoreWord(tiles[number / wordsAcross * tilePitch + word / 4][word % 4], states[n * wordsEach + i],
+                        NON_PRIVATE);
+            }
+            ControlBarrier(2, 2, EXCHANGED);
+            [unroll]
+            for (i = 0; i < ownDeep; i++)
+            {
+                const RightMatrix factors = LoadRight(tiles[(i * wavesDeep + deep) * 2], 1, tilePitch, NON_PRIVATE);
+                [unroll]
+                for (r = 0; r < ownRows; r++)
+                    totals[r] = MultiplyAdd(weights[(n * ownDeep + i) * ownRows + r], factors, totals[r]);
+            }
+        }
+        ControlBarrier(2, 2, EXCHANGED);
+        [unroll]
+        for (r = 0; r < ownRows; r++)
+            StoreSums(tiles[wave * 16 * sumPitch + r * 4], totals[r], 1, sumPitch, NON_PRIVATE);
+        ControlBarrier(2, 2, EXCHANGED);
+        if (isElement)
+        {
+            float sums[SUMS];
+            [unroll]
+            for (i = 0; i < SUMS; i++)
+                sums[i] = Sum(i * SUM_ROWS + thread % SUM_ROWS, thread / SUM_ROWS);
+            const float state = WriteElement(at, before, sums);
+            const float neighbour = WaveReadLaneAt(state, lane ^ 1);
+            const uint place = CopyInKeptHidden(at) / 2;
+            // two that are no numbers stay that
+            const uint pair = min(HalvesOf(float2(state, neighbour)), MISSING - 1);
+            if (thread % 2 == 0)
+            {
+#if WAITING
+                AtomicStore(ScratchWord(place), OF_DEVICE, 0, pair);
+#else
+                StoreWord(ScratchWord(place), pair, NON_PRIVATE);
+                [loop]
+                for (uint later = 1; step == 0 && later < sizes[0].size; later++)
+                    StoreWord(ScratchWord(place + later * count / 2), MISSING, NON_PRIVATE);
+#endif
+            }
+        }
+#if WAITING
+        TellThrough(thread);
+#endif
+        further += count / 2;
+    }
+    return true;
+}
+#elif MATRIX_UNITS
 static const uint SUMS = 1;
 static const uint PARTS = 1;  // vectors in memory that eight factors fill
 
@@ -2494,15 +2772,28 @@ void AddUp(uint item, uint thread)
     if (groupColumns == 1)
         step += (ScratchWord(0) & ~GIVEN_UP) / items;
     bool goesOn = true;
+#if STAYING
+    const uint each = groupColumns < items ? 1 : sizes[0].size - 1;  // steps in a row
+#else
+    const uint each = 1;
+#endif
     [loop]
-    for (; goesOn && step < sizes[0].size; step++)
+    for (; goesOn && step < sizes[0].size; step += each)
         [loop]
         for (uint n = item; n < items && goesOn; n += groupColumns)
+#if STAYING
+            goesOn = AddUpSteps(n, thread, step, step + each);
+#else
             goesOn = AddUpStep(n, thread, step);
+#endif
 #else
     if (first == 0 && item == 0 && thread == 0)
         ScratchWord(0) = 0;
+#if STAYING
+    AddUpSteps(item, thread, first / count, first / count + 1);
+#else
     AddUpStep(item, thread, first / count);
+#endif
 #endif
 }
 #endif

@@ -22846,6 +22846,7 @@ typedef struct dmlops_plan_SumsUnits {
     int64_t wave_rows;
     int64_t wave_columns;
     int64_t ahead;
+    int stays;
 } dmlops_plan_SumsUnits;
 
 typedef struct dmlops_plan_SumsPass {
@@ -24538,6 +24539,10 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t r
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
 DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, dmlops_plan_SumsUnits* result);
+DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t sums, int64_t depth, int64_t tile_rows);
+DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
+    others, int64_t sums, int64_t depth, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -25822,6 +25827,7 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_S
     result->wave_rows = 0;
     result->wave_columns = 0;
     result->ahead = 0;
+    result->stays = 0;
     return;
 }
 
@@ -25867,14 +25873,15 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_
 /* Matrices as large as leave enough groups. */
 DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, dmlops_plan_SumsUnits* result) {
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 128) >=
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
         128) {
         result->rows = 128;
-        result->columns = 128;
-        result->depth = 32;
+        result->columns = 64;
+        result->depth = 64;
         result->wave_rows = 32;
-        result->wave_columns = 64;
+        result->wave_columns = 32;
         result->ahead = 1;
+        result->stays = 0;
         return;
     }
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
@@ -25885,6 +25892,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_rows = 32;
         result->wave_columns = 32;
         result->ahead = 2;
+        result->stays = 0;
         return;
     }
     if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
@@ -25895,6 +25903,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_rows = 16;
         result->wave_columns = 32;
         result->ahead = 4;
+        result->stays = 0;
         return;
     }
     if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
@@ -25905,6 +25914,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_rows = 16;
         result->wave_columns = 32;
         result->ahead = 2;
+        result->stays = 0;
         return;
     }
     result->rows = 16;
@@ -25913,6 +25923,38 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
     result->wave_rows = 16;
     result->wave_columns = 16;
     result->ahead = 2;
+    result->stays = 0;
+    return;
+}
+
+/* Whether groups with so many rows of matrices hold all weights, and run all at once; a thread has one element at most. */
+DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t sums, int64_t depth, int64_t tile_rows) {
+    int64_t of_each = dmlops_plan_rows_of_each(planning, tile_rows, sums);
+    return (dmlops_plan_groups_of(planning, rows, columns, others, of_each, 16) <= 128) && (dmlops_multiply(of_each,
+        16) <= 512) && (dmlops_multiply(tile_rows, depth) <= 65536);
+}
+
+/* The same in a recurrence whose groups can wait for one another, with weights that stay in registers where they fit.
+   Then waves have 16 rows, and share the products of a tile. */
+DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
+    others, int64_t sums, int64_t depth, dmlops_plan_SumsUnits* result) {
+    int64_t tile_rows = dmlops_plan_stays_with(planning, rows, columns, others, sums, depth, 32) ? 32 : 64;
+    if (!dmlops_plan_stays_with(planning, rows, columns, others, sums, depth, tile_rows)) {
+        dmlops_plan_sums_units_for(planning, rows, columns, others, sums, result);
+        return;
+    }
+    int64_t tile_depth = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_divide(512, 32), 16), 16), tile_rows);
+    while (planning->reason == DMLOPS_REASON_NONE && (tile_depth < dmlops_min(depth, 256))) {
+        tile_depth = dmlops_multiply(tile_depth, 2);
+    }
+    result->rows = tile_rows;
+    result->columns = 16;
+    result->depth = tile_depth;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = dmlops_plan_ceil_div(planning, depth, tile_depth);
+    result->stays = 1;
     return;
 }
 
@@ -26007,21 +26049,29 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
             rows, columns, others, can_wait, result);
         return;
     }
+    int64_t copied = one->writes & one->kept;
     dmlops_plan_SumsUnits units;
     dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums, &units);
+    if ((copied != 0) && can_wait) {
+        dmlops_plan_SumsUnits made_1;
+        dmlops_plan_units_for_steps(planning, rows, columns, others, one->sums, tensors->items[dmlops_item(planning,
+            one->weights, tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning,
+            one->weights, tensors->count)].sizes.count)], &made_1);
+        units = made_1;
+    }
     int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
-    int64_t threads = dmlops_plan_times(planning, groups, 256);
-    int waits = can_wait && (threads <= 32768);
-    int64_t copied = one->writes & one->kept;
+    int64_t threads = units.stays ? 512 : 256;
+    int64_t all_threads = dmlops_plan_times(planning, groups, threads);
+    int waits = can_wait && (units.stays || (all_threads <= 32768));
     result->rows = in_group;
     result->columns = units.columns;
     result->thread_rows = 0;
     result->thread_columns = 0;
     result->vector = 0;
     result->fetches = 0;
-    result->threads = 256;
-    result->all_threads = threads;
+    result->threads = threads;
+    result->all_threads = all_threads;
     result->units = units;
     result->copied = copied;
     result->waits = waits;
@@ -26092,6 +26142,7 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), units->wave_rows);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), units->wave_columns);
         dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("STAYING"), (int64_t)units->stays);
         return;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
@@ -28944,7 +28995,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
     }
     int64_t threads = count;
-    int64_t in_group = 64;
+    int64_t in_group = (shader->sums.count == 0) ? 64 : 256;
     if ((one->writes & way->halves) != 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("HALVING"), 1);
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);

@@ -82,10 +82,10 @@ class TensorView:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules and the shaders, by path below generated/."""
-    functions = Functions(templates)
+    functions, halves = Functions(templates), Functions(templates, in_halves=True)
 
     def both(near: Registry, operator: Operator) -> dict[str, bytes]:
-        shader = shader_of(near, operator, functions)
+        shader = shader_of(near, operator, functions, halves)
         compute = "python/dmlops/compute/definition.py.j2"
         told = "python/dmlops/gpu/definition.py.j2"
         view = definition_view(near, operator, shader, plans_of(RUNTIME))

@@ -96,9 +96,16 @@ class Functions:
         """
         return tuple(_texts(self._needed(names, types)))
 
-    def choice(self, halves: Functions, names: Collection[str], types: Iterable[str]) -> Choice:
-        """The same, beside what `halves` has for elements of type float that are stored as halves."""
-        exact, short = self._needed(names, types), halves._needed(names, ["float"])
+    def choice(
+        self,
+        halves: Functions,
+        names: Collection[str],
+        types: Collection[str],
+        types_of_halves: Collection[str] = ("float",),
+    ) -> Choice:
+        """The same, beside what `halves` has for elements of type float that are stored as halves, and for
+        those of other types that are there with these."""
+        exact, short = self._needed(names, types), halves._needed(names, types_of_halves)
         replaced = {one.name for one in exact if one not in short and one.file.startswith(NUMBERS)}
         replaced &= {one.name for one in short if one.file.startswith(HALVES)}
         if not replaced:
@@ -111,11 +118,20 @@ class Functions:
         )
 
     def _reaches(self, overload: Overload, names: Collection[str]) -> bool:
-        """Whether a function calls one of these, or one that does; calls form no cycle."""
-        return any(
-            name in names or any(self._reaches(one, names) for one in self._called(name, overload))
-            for name in overload.calls & self.names
-        )
+        """Whether a function calls one of these, or one that does: each is looked at once, as overloads may
+        call others of their name."""
+        seen: set[Overload] = set()
+        waiting = [overload]
+        while waiting:
+            one = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            called = one.calls & self.names
+            if any(name in names for name in called):
+                return True
+            waiting += [other for name in sorted(called) for other in self._called(name, one)]
+        return False
 
     def _needed(self, names: Iterable[str], types: Iterable[str]) -> list[Overload]:
         """Functions that are called with elements of these types, and all that they call, in order."""

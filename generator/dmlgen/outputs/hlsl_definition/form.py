@@ -26,7 +26,8 @@ class FormPass:
     `kernel`, `main` and, before the entry point, `attributes`; of those in place of one of the definition's
     also `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the
     type that the file gives to the entries of that buffer, "" for words; `access` its macro for what stands
-    before the buffer's type; `word` is the text of a word at a place where these may be vectors in any pass.
+    before the buffer's type; `word` is the text of a word at a place where these may be vectors in any pass;
+    `in_halves` is the condition on which all that is loaded and stored are halves, "" where none tells.
     """
 
     number: int
@@ -37,6 +38,7 @@ class FormPass:
     scratch: ClassVar[str] = ""
     access: ClassVar[str] = ""
     word: ClassVar[str] = ""
+    in_halves: ClassVar[str] = ""
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:

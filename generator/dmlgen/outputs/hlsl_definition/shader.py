@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -18,7 +18,7 @@ from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.outputs.hlsl_functions import Functions
+from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
@@ -89,7 +89,7 @@ class DefinitionShader:
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
     precise_kinds: int  # a bit for each of them that must be rounded as it is written
-    functions: tuple[str, ...]  # of the library
+    functions: Choice  # of the library
     max_rank: int
     longest: int  # list
     most_listed: int
@@ -102,7 +102,7 @@ class DefinitionShader:
     @property
     def is_precise(self) -> bool:
         """Whether anything that it computes must be rounded as it is written."""
-        return any("precise " in text for text in (*self.functions, *self.texts))
+        return self.functions.is_precise or any("precise " in text for text in self.texts)
 
     @property
     def within(self) -> FormPass | None:
@@ -186,8 +186,14 @@ def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | N
     return params_of(plans, form.params, own | dict(form.constants(shader.tensors)))
 
 
-def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> DefinitionShader:
-    """The shader of an operator's definition; without `functions` only to learn its constants."""
+def shader_of(
+    registry: Registry,
+    operator: Operator,
+    functions: Functions | None = None,
+    halves: Functions | None = None,
+) -> DefinitionShader:
+    """The shader of an operator's definition; without `functions` only to learn its constants. It takes those
+    for halves, if given, where its fast form can tell that they do."""
     operator = lowered(operator)
     defines = operator.defines
     assert defines is not None
@@ -225,12 +231,23 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         fused=printer.fused,
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, types),
-        functions=() if functions is None else functions.closure(called, types),
+        functions=_chosen(functions, halves if fast and fast.in_halves else None, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
         most_listed=printer.most_listed,
         reads_in_place=printer.reads_in_place,
     )
+
+
+def _chosen(
+    functions: Functions | None, halves: Functions | None, called: Set[str], types: Set[str]
+) -> Choice:
+    """What is called, and where there are halves alone."""
+    if functions is None:
+        return Choice(())
+    if halves is None:
+        return Choice(functions.closure(called, types))
+    return functions.choice(halves, called, types, types)
 
 
 def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, types: set[str]) -> int:

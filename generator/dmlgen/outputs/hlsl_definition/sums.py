@@ -124,6 +124,7 @@ class SumsPasses(FormPass):
     scratch = "Scratch"
     access = "SCRATCH_ACCESS"
     word = "ScratchWord(%s)"
+    in_halves = "MATRIX_UNITS"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:

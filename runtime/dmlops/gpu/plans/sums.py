@@ -20,6 +20,7 @@ from .sums_units import (
     rows_of_each,
     suits_sums_units,
     sums_units_for,
+    units_for_steps,
 )
 from .told import Sizes, Tensor, Tensors
 from .tuning import (
@@ -31,6 +32,7 @@ from .tuning import (
     SUMS_OWN,
     SUMS_RESIDENT,
     SUMS_ROWS,
+    SUMS_STAYING_THREADS,
     SUMS_TILE,
 )
 
@@ -127,13 +129,16 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> S
     can_wait = one.can_wait and out.has(Capability.WAITING_GROUPS)
     if not one.has_units or not suits_sums_units(out, tensors, one.tensors, columns):
         return ordinary_tile(one, tensors[one.weights], rows, columns, others, can_wait)
+    copied = one.writes & one.kept
     units = sums_units_for(rows, columns, others, one.sums)
+    if copied != 0 and can_wait:
+        units = units_for_steps(rows, columns, others, one.sums, tensors[one.weights].sizes[-1])
     in_group = rows_of_each(units.rows, one.sums)
     groups = groups_of(rows, columns, others, in_group, units.columns)
-    threads = times(groups, SUMS_UNITS_THREADS)
-    waits = can_wait and threads <= SUMS_RESIDENT
-    copied = one.writes & one.kept
-    return SumsTile(in_group, units.columns, 0, 0, 0, 0, SUMS_UNITS_THREADS, threads, units, copied, waits)
+    threads = SUMS_STAYING_THREADS if units.stays else SUMS_UNITS_THREADS
+    all_threads = times(groups, threads)
+    waits = can_wait and (units.stays or all_threads <= SUMS_RESIDENT)
+    return SumsTile(in_group, units.columns, 0, 0, 0, 0, threads, all_threads, units, copied, waits)
 
 
 def ordinary_tile(
@@ -194,6 +199,7 @@ def define_sums(out: Planning, tile: SumsTile, waits: bool) -> None:
         out.define("WAVE_ROWS", units.wave_rows)
         out.define("WAVE_COLUMNS", units.wave_columns)
         out.define("AHEAD", units.ahead)
+        out.define("STAYING", int(units.stays))
         return
     out.define("THREAD_ROWS", tile.thread_rows)
     out.define("THREAD_COLUMNS", tile.thread_columns)

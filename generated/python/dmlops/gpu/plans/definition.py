@@ -21,7 +21,7 @@ from .reasons import Reason
 from .scratch import rows_left, space_without
 from .sums import SumsTile, define_sums
 from .told import NO_MEMBER, NONE, Buffer, Sizes
-from .tuning import DEFINITION_THREADS
+from .tuning import DEFINITION_THREADS, SUMS_NONE_THREADS
 from .ways import Way, way_to
 
 MAX_DISPATCHES = 2**18
@@ -165,7 +165,7 @@ def dispatch_defined(
         one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
     ):
         out.define("LATER", 1)
-    threads, in_group = count, DEFINITION_THREADS
+    threads, in_group = count, DEFINITION_THREADS if len(shader.sums) == 0 else SUMS_NONE_THREADS
     if one.writes & way.halves != 0:
         out.define("HALVING", 1)
         out.define("SCRATCH_VECTOR", 4)

@@ -84,6 +84,14 @@ SUMS_TILE = 5120  # not measured
 
 SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 processors have 256 each
 "threads of groups that can wait for one another: all of them run at once, whatever registers they take"
+SUMS_NONE_THREADS = 256  # NVIDIA H200: 64 at 0.97, 128 at 0.99
+"threads in a group of a pass that only copies what others have added up"
+SUMS_STAYING_GROUPS = 128  # NVIDIA H200: its 132 processors have one each
+"groups that can wait for one another with all registers of a processor to themselves"
+SUMS_STAYING_THREADS = 512  # NVIDIA H200: 256 at 0.99
+"threads in a group whose weights stay in registers"
+SUMS_STAYING_DEPTH = 256  # NVIDIA H200: 64 at 0.88, 128 at 0.97, 512 at 0.98
+"products that such a group multiplies at once, at most"
 SUMS_UNITS_COLUMNS = 5  # not measured
 "columns for which matrix units are faster, which have 16 of them"
 
