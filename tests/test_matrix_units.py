@@ -14,9 +14,11 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
+from dmlops.gpu.plans import attention as attention_plans
 from dmlops.gpu.plans import matrix_units, ordering
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.matrix_units import UnitTile
+from dmlops.gpu.plans.tuning import ATTENTION_MANY_GROUPS
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
 from test_attention_parts import MANY, decoding
@@ -398,6 +400,19 @@ def test_attention_where_left_factors_are_laid_out_otherwise(device: Any) -> Non
         attends(device, *attention(ATTENTIONS[name], "FLOAT16"), is_alike=False)
 
 
+@pytest.mark.parametrize("name", ["odd counts, half a block", "blocks of 16"])
+def test_attention_with_more_queries_to_a_wave(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(attention_plans, "ATTENTION_MANY_GROUPS", 1)
+    desc, arrays = attention(ATTENTIONS[name], "FLOAT16")
+    made = multiplying(desc).defines
+    assert (made["WAVE_ROWS"], made["TILE_KEYS"]) == (32, 64)
+    validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made, "spirv", ["-WX"]), tmp_path, name)
+    for is_alike in (True, False):
+        attends(device, desc, arrays, is_alike)
+
+
 def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
     for sizes, kind in (
         ((1, 20, 70, 1, 64, 64), "FLOAT32"),
@@ -408,8 +423,10 @@ def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
         assert not any("MATRIX_UNITS" in one.defines for one in work.dispatches)
 
 
-def test_attention_where_scores_keep_growing(device: Any) -> None:
+@pytest.mark.parametrize("many", [1, ATTENTION_MANY_GROUPS])
+def test_attention_where_scores_keep_growing(many: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each tile of keys has scores greater than all before it by more than halves have room for."""
+    monkeypatch.setattr(attention_plans, "ATTENTION_MANY_GROUPS", many)
     desc, arrays = attention((1, 40, 160, 1, 16, 16), "FLOAT16")
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
     arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
@@ -425,6 +442,7 @@ def test_attention_with_masks(device: Any) -> None:
     for mask, mask_type, filtered in (
         (dense, "BOOLEAN", -8.0),
         (dense, "BOOLEAN", -np.inf),
+        (dense, "BOOLEAN", float(np.finfo(np.float32).min)),
         (np.array([[60, 33], [5, 33]], np.int32), "KEY_SEQUENCE_END_START", -1e4),
     ):
         attends(device, *attention((2, 37, 70, 2, 8, 8), "FLOAT16", mask, mask_type, filtered))

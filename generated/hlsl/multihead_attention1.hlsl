@@ -42,6 +42,8 @@
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, likewise
+//     WAVE_ROWS  queries of a wave, 16 or 32
+//     TILE_KEYS  keys in group memory at once, 32 or 64
 //   HALVES     1 in all passes if scratch has queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS with
 //              a VECTOR of 8, else 0
 //   HALVING    1 in the passes in which each thread writes eight neighbours of these; SCRATCH_VECTOR is 4 then
@@ -1415,14 +1417,16 @@ int Chosen6(List at)
 
 #if PASS == 3
 #if MATRIX_UNITS
-static const uint KEYS = 32;  // of a tile
+// Keys whose scores a wave has at once: two of its matrices, whether beside or below each other
+static const uint STEP_KEYS = 512 / WAVE_ROWS, STEP_SIXTEENS = STEP_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
-static const uint ROWS = NUM_THREADS / 32 * 16;
+static const uint ROW_SIXTEENS = WAVE_ROWS / 16;
+static const uint ROWS = NUM_THREADS / 32 * WAVE_ROWS;
 // Weights are halves, which reach from about e^-17 to e^11: the greatest is e^ROOM at first, and may grow with scores
 // until the sum of those of a thread is MOST.
 static const float ROOM = 5;
 static const float MOST = 32768;
-static const float LOWEST = -3.402823466e38f;  // what no score is below, but minus infinity
+static const float LOWEST = SCORES_TOLD ? -3.402823466e38f : -2e38f;  // what no score is below, but minus infinity
 
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
 // rows, columns, and a use
@@ -1461,16 +1465,17 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 
 static const uint keyEights = 2 * QUERY_SIXTEENS;  // of a row
 static const uint keyPitch = keyEights + 1;  // one more, against bank conflicts
-static const uint keyEach = (KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint keyEach = (TILE_KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint valueEights = 2 * VALUE_SIXTEENS;  // of a row
 static const uint valuePitch = valueEights + 1;  // one more, against bank conflicts
-static const uint valueEach = (KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
-// Group memory: a tile of keys and one of values, and for each wave 16 x 16 floats. All queries pass through it first.
-// The less a group needs, the more groups share a processor, which is worth more than a second tile or more queries per
-// wave.
-static const uint valueStart = KEYS * keyPitch, ownStart = valueStart + KEYS * valuePitch;
-static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch, queriesSize = ROWS * keyPitch;
+// Group memory: a tile of keys and one of values, and for each wave 16 x 16 floats. All queries pass through it first,
+// 16 of a wave at a time. The less a group needs, the more groups share a processor, which is worth more than a second
+// tile.
+static const uint valueStart = TILE_KEYS * keyPitch, ownStart = valueStart + TILE_KEYS * valuePitch;
+static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch,
+    queriesSize = NUM_THREADS / 32 * 16 * keyPitch;
 groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
 
 struct Eight
@@ -1636,7 +1641,7 @@ void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4
         const uint number = thread + i * NUM_THREADS;
         const uint key = min(firstKey + number / keyEights, lastKey), eight = number % keyEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights)
+        if ((TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
             && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
             next[i] = KeyVector(firsts, key, eight * 8);
     }
@@ -1648,7 +1653,7 @@ void PutKeys(uint thread, uint4 next[keyEach])
     for (uint i = 0; i < keyEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights)
+        if (TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
             StoreShared(tiles[number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
     }
 }
@@ -1662,7 +1667,7 @@ void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uin
         const uint number = thread + i * NUM_THREADS;
         const uint key = min(firstKey + number / valueEights, lastKey), eight = number % valueEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights)
+        if ((TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
             && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
             next[i] = ValueVector(firsts, key, eight * 8);
     }
@@ -1674,7 +1679,7 @@ void PutValues(uint thread, uint4 next[valueEach])
     for (uint i = 0; i < valueEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights)
+        if (TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
             StoreShared(tiles[valueStart + number / valueEights * valuePitch + number % valueEights], next[i],
                 NON_PRIVATE);
     }
@@ -1700,10 +1705,12 @@ bool Counts(List at)
     return Entry(at, 3) <= Chosen6(at) + Entry(at, 2) || !(PAST_SEQUENCE_LENGTHS_PRESENT != 0);
 }
 
+static const float LOG2_E = 1.442695f;
+
 // e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
 float Weight(float x)
 {
-    return exp2(x * 1.442695f);
+    return exp2(x * LOG2_E);
 }
 
 // A thread has eight entries of a matrix, four of one row and four of another. Either the device deals them out in this
@@ -1888,6 +1895,7 @@ void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix
         if (row < rowsOfHead && eight < QUERY_EIGHTS)
             eights[d] = QueryAt(base + row * (uint)queryPlaces[0][3] + eight * 8);
     }
+    ControlBarrier(3, 3, EXCHANGED);
     [unroll]
     for (d = 0; d < QUERY_SIXTEENS; d++)
         StoreShared(tiles[start + (lane + d * 32) / keyEights * keyPitch + (lane + d * 32) % keyEights], eights[d],
@@ -1899,7 +1907,7 @@ void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix
 }
 
 // The scores of 16 rows with the keys of a tile, from their products; minus infinity where keys do not count
-void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[KEYS / 16])
+void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[STEP_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [unroll]
@@ -1907,7 +1915,7 @@ void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, 
     {
         at.entries[2] = (int)min(firstRow + PlaceOf(places, i) / 16, rowsOfHead - 1);
         [unroll]
-        for (uint j = 0; j < KEYS / 16; j++)
+        for (uint j = 0; j < STEP_SIXTEENS; j++)
         {
             const uint key = firstKey + j * 16 + PlaceOf(places, i) % 16;
             at.entries[3] = (int)min(key, keys - 1);
@@ -1918,7 +1926,7 @@ void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, 
 }
 
 // The same where all keys of the tile are there
-void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[KEYS / 16])
+void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[STEP_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [unroll]
@@ -1926,7 +1934,7 @@ void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout 
     {
         at.entries[2] = (int)min(firstRow + PlaceOf(places, i) / 16, rowsOfHead - 1);
         [unroll]
-        for (uint j = 0; j < KEYS / 16; j++)
+        for (uint j = 0; j < STEP_SIXTEENS; j++)
         {
             at.entries[3] = (int)(firstKey + j * 16 + PlaceOf(places, i) % 16);
             const float score = Scored(at, scores[j].entries[i]);
@@ -1935,30 +1943,41 @@ void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout 
     }
 }
 
+// e^(score - shift). Scores that are made of products alone are so far from the limits of floats that they can be
+// multiplied before the shift is subtracted, in one step; a filter value of a mask may be the lowest float.
+float RelativeWeight(float score, float shift)
+{
+#if SCORES_TOLD
+    return Weight(score - shift);
+#else
+    return exp2(mad(score, LOG2_E, -shift * LOG2_E));
+#endif
+}
+
 // Weights of 16 rows, relative to the shifts of a thread's two, and their sums
-void MakeWeights(Eight scores[KEYS / 16], float2 shifts, out Eight weights[KEYS / 16], out float2 added)
+void MakeWeights(Eight scores[STEP_SIXTEENS], float2 shifts, out Eight weights[STEP_SIXTEENS], out float2 added)
 {
     added = float2(0, 0);
     [unroll]
-    for (uint j = 0; j < KEYS / 16; j++)
+    for (uint j = 0; j < STEP_SIXTEENS; j++)
     {
         [unroll]
         for (uint i = 0; i < 8; i++)
         {
-            weights[j].entries[i] = Weight(scores[j].entries[i] - shifts[RowOfEntry(i)]);
+            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], shifts[RowOfEntry(i)]);
             added[RowOfEntry(i)] += weights[j].entries[i];
         }
     }
 }
 
 // Lets the shifts of 16 rows follow their greatest scores; what was added up before is multiplied anew.
-void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[KEYS / 16], inout float2 shifts,
+void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[STEP_SIXTEENS], inout float2 shifts,
     inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     float2 most = asfloat(uint2(0xff800000, 0xff800000));
     uint i;
     [unroll]
-    for (uint j = 0; j < KEYS / 16; j++)
+    for (uint j = 0; j < STEP_SIXTEENS; j++)
     {
         [unroll]
         for (i = 0; i < 8; i++)
@@ -2051,61 +2070,115 @@ void StoreNonFinite(uint lane, List at, uint firstRow, uint outputBase, uint que
     }
 }
 
-// Adds up the values of a head for the 16 rows of a wave, weighted, and the weights. These are relative to e^shift,
+// The products of the queries of a wave with some keys of a tile
+void MultiplyKeys(uint own, uint lane, bool areDirect, uint firstKey, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS],
+    out Eight scores[ROW_SIXTEENS][STEP_SIXTEENS])
+{
+    uint j, r;
+    [unroll]
+    for (j = 0; j < STEP_SIXTEENS; j++)
+    {
+        SumMatrix products[ROW_SIXTEENS];
+        [unroll]
+        for (r = 0; r < ROW_SIXTEENS; r++)
+            products[r] = Filled(0.0f);
+        [unroll]
+        for (uint d = 0; d < QUERY_SIXTEENS; d++)
+        {
+            const RightMatrix right = LoadRight(tiles[(firstKey + j * 16) * keyPitch + d * 2], 1, keyPitch,
+                NON_PRIVATE);
+            [unroll]
+            for (r = 0; r < ROW_SIXTEENS; r++)
+                products[r] = MultiplyAdd(queries[r][d], right, products[r]);
+        }
+        [unroll]
+        for (r = 0; r < ROW_SIXTEENS; r++)
+            scores[r][j] = OwnEntries(own, lane, areDirect, products[r]);
+    }
+}
+
+// Adds up the values of a head for the rows of a wave, weighted, and the weights. These are relative to e^shift,
 // which follows the greatest score of a row only when that has grown by too much; what was added up before is
 // multiplied anew then.
 void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
-    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
-    inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
+    inout uint4 nextValues[valueEach], inout float2 shifts[ROW_SIXTEENS], inout float2 sums[ROW_SIXTEENS],
+    inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
 {
     [loop]
-    for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
+    for (uint firstKey = 0; firstKey < keys; firstKey += TILE_KEYS)
     {
-        uint j;
+        uint j, r;
         ControlBarrier(2, 2, EXCHANGED);
         PutKeys(thread, nextKeys);
         PutValues(thread, nextValues);
         ControlBarrier(2, 2, EXCHANGED);
-        FetchKeys(thread, keyFirsts, firstKey + KEYS, keys - 1, nextKeys);
-        FetchValues(thread, valueFirsts, firstKey + KEYS, keys - 1, nextValues);
+        if (firstKey + TILE_KEYS < keys)  // without this test, compilers move the loads to where they are used
+        {
+            FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
+            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
+        }
 
-        Eight scores[KEYS / 16];
         [unroll]
-        for (j = 0; j < KEYS / 16; j++)
+        for (uint first = 0; first < TILE_KEYS; first += STEP_KEYS)
         {
-            SumMatrix products = Filled(0.0f);
+            Eight scores[ROW_SIXTEENS][STEP_SIXTEENS];
+            MultiplyKeys(own, lane, areDirect, first, queries, scores);
+            if (firstKey + TILE_KEYS <= keys)
+            {
+                [unroll]
+                for (r = 0; r < ROW_SIXTEENS; r++)
+                    MakeWholeScores(at, places, firstRow + r * 16, firstKey + first, scores[r]);
+            }
+            else
+            {
+                [unroll]
+                for (r = 0; r < ROW_SIXTEENS; r++)
+                    MakeScores(at, places, firstRow + r * 16, firstKey + first, keys, scores[r]);
+            }
+            Eight weights[ROW_SIXTEENS][STEP_SIXTEENS];
+            float2 added[ROW_SIXTEENS];
+            bool hasGrown = false;
             [unroll]
-            for (uint d = 0; d < QUERY_SIXTEENS; d++)
-                products = MultiplyAdd(queries[d],
-                    LoadRight(tiles[j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE), products);
-            scores[j] = OwnEntries(own, lane, areDirect, products);
-        }
-        if (firstKey + KEYS <= keys)
-            MakeWholeScores(at, places, firstRow, firstKey, scores);
-        else
-            MakeScores(at, places, firstRow, firstKey, keys, scores);
-        Eight weights[KEYS / 16];
-        float2 added;
-        MakeWeights(scores, shifts, weights, added);
-        if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // NaN, too
-        {
-            FollowScores(own, lane, areDirect, places, scores, shifts, sums, mixed);
-            MakeWeights(scores, shifts, weights, added);
-        }
-        sums += added;
-        [unroll]
-        for (j = 0; j < KEYS / 16; j++)
-        {
-            const LeftMatrix left = LeftOfOwn(own, lane, areDirect, weights[j]);
+            for (r = 0; r < ROW_SIXTEENS; r++)
+            {
+                MakeWeights(scores[r], shifts[r], weights[r], added[r]);
+                hasGrown = hasGrown || !(added[r].x + added[r].y <= MOST);  // NaN, too
+            }
+            if (WaveActiveAnyTrue(hasGrown))
+            {
+                [unroll]
+                for (r = 0; r < ROW_SIXTEENS; r++)
+                {
+                    FollowScores(own, lane, areDirect, places, scores[r], shifts[r], sums[r], mixed[r]);
+                    MakeWeights(scores[r], shifts[r], weights[r], added[r]);
+                }
+            }
             [unroll]
-            for (uint c = 0; c < VALUE_SIXTEENS; c++)
-                mixed[c] = MultiplyAdd(left, LoadRight(tiles[valueStart + j * 16 * valuePitch + c * 2], 0, valuePitch,
-                    NON_PRIVATE), mixed[c]);
+            for (r = 0; r < ROW_SIXTEENS; r++)
+                sums[r] += added[r];
+            [unroll]
+            for (j = 0; j < STEP_SIXTEENS; j++)
+            {
+                LeftMatrix left[ROW_SIXTEENS];
+                [unroll]
+                for (r = 0; r < ROW_SIXTEENS; r++)
+                    left[r] = LeftOfOwn(own, lane, areDirect, weights[r][j]);
+                [unroll]
+                for (uint c = 0; c < VALUE_SIXTEENS; c++)
+                {
+                    const RightMatrix value = LoadRight(tiles[valueStart + (first + j * 16) * valuePitch + c * 2], 0,
+                        valuePitch, NON_PRIVATE);
+                    [unroll]
+                    for (r = 0; r < ROW_SIXTEENS; r++)
+                        mixed[r][c] = MultiplyAdd(left[r], value, mixed[r][c]);
+                }
+            }
         }
     }
 }
 
-// Rows of one head, 16 to a wave, with all its keys in turn
+// Rows of one head, some to each wave, with all its keys in turn
 void Attend(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
@@ -2114,7 +2187,7 @@ void Attend(uint item, uint thread)
     const uint head = item / rowBlocks;
     if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
         return;
-    const uint firstRow = item % rowBlocks * ROWS + wave * 16;
+    const uint firstRow = item % rowBlocks * ROWS + wave * WAVE_ROWS;
     const uint own = ownStart + wave * 16 * ownPitch;
 
     List at = (List)0;
@@ -2135,14 +2208,23 @@ void Attend(uint item, uint thread)
     uint2 places;
     const bool areDirect = PlaceEntries(own, lane, places);
     ControlBarrier(2, 2, EXCHANGED);
-    LeftMatrix queries[QUERY_SIXTEENS];
-    LoadQueries(wave * 16 * keyPitch, lane, queryBase, firstRow, queries);
-
-    SumMatrix mixed[VALUE_SIXTEENS];
+    uint r;
+    LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS];
     [unroll]
-    for (uint c = 0; c < VALUE_SIXTEENS; c++)
-        mixed[c] = Filled(0.0f);
-    float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
+    for (r = 0; r < ROW_SIXTEENS; r++)
+        LoadQueries(wave * 16 * keyPitch, lane, queryBase, firstRow + r * 16, queries[r]);
+
+    SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS];
+    float2 shifts[ROW_SIXTEENS], sums[ROW_SIXTEENS];
+    [unroll]
+    for (r = 0; r < ROW_SIXTEENS; r++)
+    {
+        [unroll]
+        for (uint c = 0; c < VALUE_SIXTEENS; c++)
+            mixed[r][c] = Filled(0.0f);
+        shifts[r] = float2(LOWEST, LOWEST);
+        sums[r] = float2(0, 0);
+    }
     if (areDirect)  // twice, since a test among the products would cost a tenth of the speed
         Mix(own, lane, thread, true, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues,
             shifts, sums, mixed);
@@ -2150,22 +2232,28 @@ void Attend(uint item, uint thread)
         Mix(own, lane, thread, false, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues,
             shifts, sums, mixed);
 
-    uint n;
-    StoreTold(own, lane, areDirect, shifts);
     [unroll]
-    for (n = 0; n < 2; n++)
-        shifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
-    StoreTold(own, lane, areDirect, sums);
-    [unroll]
-    for (n = 0; n < 2; n++)
+    for (r = 0; r < ROW_SIXTEENS; r++)
     {
-        const uint y = n * 8 + lane / 4;
-        const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4))
-            + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
-        sums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
+        uint n;
+        float2 ownShifts, ownSums;
+        StoreTold(own, lane, areDirect, shifts[r]);
+        [unroll]
+        for (n = 0; n < 2; n++)
+            ownShifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
+        StoreTold(own, lane, areDirect, sums[r]);
+        [unroll]
+        for (n = 0; n < 2; n++)
+        {
+            const uint y = n * 8 + lane / 4;
+            const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4))
+                + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
+            ownSums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
+        }
+        if (StoreMeans(own, lane, firstRow + r * 16, outputBase, ownSums, mixed[r]))
+            StoreNonFinite(lane, at, firstRow + r * 16, outputBase, queryBase, keyFirsts, valueFirsts, ownShifts,
+                ownSums);
     }
-    if (StoreMeans(own, lane, firstRow, outputBase, sums, mixed))
-        StoreNonFinite(lane, at, firstRow, outputBase, queryBase, keyFirsts, valueFirsts, shifts, sums);
 }
 #elif BY_PARTS
 static const uint STRANDS = NUM_THREADS / LANES;  // keys that threads work on side by side
@@ -2330,10 +2418,12 @@ bool Counts(List at)
     return Entry(at, 3) <= Chosen6(at) + Entry(at, 2) || !(PAST_SEQUENCE_LENGTHS_PRESENT != 0);
 }
 
+static const float LOG2_E = 1.442695f;
+
 // e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
 float Weight(float x)
 {
-    return exp2(x * 1.442695f);
+    return exp2(x * LOG2_E);
 }
 
 // What is subtracted from scores: the greatest one, but 0 where that is -infinity
@@ -2696,7 +2786,7 @@ void Attend(uint item, uint thread)
 #endif
 #else
 static const uint KEYS = 64;  // of a tile
-static const uint HELD = 32;  // keys whose weights are in group memory at once
+static const uint HELD = 1024 / ROWS;  // keys whose weights are in group memory at once
 static const uint LANES = 16;  // threads that share rows, each with every 16th four of columns, and four keys of a tile
 static const uint threadRows = ROWS * LANES / NUM_THREADS;
 static const uint valueColumns = 4 * LANES * VALUE_FOURS;
@@ -2935,10 +3025,12 @@ bool Counts(List at)
     return Entry(at, 3) <= Chosen6(at) + Entry(at, 2) || !(PAST_SEQUENCE_LENGTHS_PRESENT != 0);
 }
 
+static const float LOG2_E = 1.442695f;
+
 // e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
 float Weight(float x)
 {
-    return exp2(x * 1.442695f);
+    return exp2(x * LOG2_E);
 }
 
 // Blocks of rows of one head, with all its keys in turn. What is subtracted from scores is the greatest so far: the
@@ -3021,8 +3113,7 @@ void Attend(uint item, uint thread)
         // Which of them count, and what they are
         uint absent = 0;
 #if SCORES_TOLD
-        // group memory has room for half of the keys: first one half of the threads puts its own there, then the other
-        [loop]
+        [loop]  // group memory has room for some of the keys: the threads of these put theirs there, then the next ones
         for (uint held = 0; held < KEYS; held += HELD)
         {
             if (lane * 4 / HELD == held / HELD)

@@ -25591,8 +25591,9 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves few groups, or
-   half of them has room for all rows. `sizes` are those of what is written. */
+/* The macros of the pass by matrix units: a group for some rows of a head. Where these are many, waves have 32 each,
+   which halves what they read of group memory; elsewhere 16, and fewer waves where that leaves few groups, or half
+   of them has room for all rows. `sizes` are those of what is written. */
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
     sizes, dmlops_plan_AttentionGroups* result) {
@@ -25601,21 +25602,34 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
     int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].count)];
+    int is_narrow = dmlops_max(depth, sizes->items[dmlops_item(planning, 3, sizes->count)]) <= 64;
     int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], 128));
-    int64_t waves = (groups >= 512) ? 8 : 4;
+    int is_many = groups >= 512;
+    int64_t waves = 4;
+    int64_t rows = 16;
+    if (is_many && is_narrow && (sizes->items[dmlops_item(planning, 2, sizes->count)] > 16)) {
+        rows = 32;
+    } else {
+        if (is_many) {
+            waves = 8;
+        }
+    }
     groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2,
-        sizes->count)], dmlops_multiply(waves, 16)));
-    while (planning->reason == DMLOPS_REASON_NONE && ((waves > 1) && ((groups < 128) ||
-        (dmlops_multiply(dmlops_divide(waves, 2), 16) >= sizes->items[dmlops_item(planning, 2, sizes->count)])))) {
+        sizes->count)], dmlops_multiply(waves, rows)));
+    int64_t least = (groups < 128) ? 2 : waves;
+    while (planning->reason == DMLOPS_REASON_NONE && ((waves > 1) && ((waves > least) ||
+        (dmlops_multiply(dmlops_divide(waves, 2), rows) >= sizes->items[dmlops_item(planning, 2, sizes->count)])))) {
         waves = dmlops_divide(waves, 2);
         groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
-            2, sizes->count)], dmlops_multiply(waves, 16)));
+            2, sizes->count)], dmlops_multiply(waves, rows)));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(depth, 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(sizes->items[dmlops_item(planning, 3,
         sizes->count)], 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), (is_narrow && (is_many || (waves <= 2))) ? 64 : 32);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
         tensors));
@@ -25656,7 +25670,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
         sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
     int64_t rows = is_many ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DEPTH"), is_many ? 8 : 16);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DEPTH"), 16);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FOURS"), fours);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
         &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], sizes) ? 4 : 1);

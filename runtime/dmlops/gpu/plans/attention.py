@@ -10,10 +10,10 @@ from .loops import Words, ceil_div, element_count, times
 from .planning import Planning
 from .told import NONE, Sizes, Tensor, Tensors
 from .tuning import (
-    ATTENTION_FEW_DEPTH,
+    ATTENTION_DEPTH,
     ATTENTION_FEW_ROWS,
+    ATTENTION_FEW_WAVES,
     ATTENTION_GROUPS,
-    ATTENTION_MANY_DEPTH,
     ATTENTION_MANY_GROUPS,
     ATTENTION_MANY_ROWS,
     ATTENTION_MOST_WAVES,
@@ -27,7 +27,8 @@ MAX_FOURS = 4
 
 # By matrix units
 UNIT_WAVE = 32  # threads
-UNIT_ROWS = 16  # of a wave
+UNIT_ROWS = 16  # of a wave, or so many times two
+NARROW = 64  # elements of a query or a value, at most, of which it has registers for twice as many rows
 WIDE = 128  # elements of a query or a value, at most: a wave has registers for so long rows
 
 Eight = Annotated[list[int], 8]
@@ -338,18 +339,28 @@ def define_attention_units(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
 ) -> AttentionGroups:
-    """The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves
+    """The macros of the pass by matrix units: a group for some rows of a head. Where these are many, waves
+    have 32 each, which halves what they read of group memory; elsewhere 16, and fewer waves where that leaves
     few groups, or half of them has room for all rows. `sizes` are those of what is written."""
     heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
+    is_narrow = max(depth, sizes[3]) <= NARROW
     groups = times(heads, ceil_div(sizes[2], ATTENTION_MOST_WAVES * UNIT_ROWS))
-    waves = ATTENTION_MOST_WAVES if groups >= ATTENTION_MANY_GROUPS else ATTENTION_WAVES
-    groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
-    while waves > 1 and (groups < UNITS_GROUPS or waves // 2 * UNIT_ROWS >= sizes[2]):  # waves halve
+    is_many = groups >= ATTENTION_MANY_GROUPS
+    waves, rows = ATTENTION_WAVES, UNIT_ROWS
+    if is_many and is_narrow and sizes[2] > UNIT_ROWS:
+        rows = 2 * UNIT_ROWS
+    elif is_many:
+        waves = ATTENTION_MOST_WAVES
+    groups = times(heads, ceil_div(sizes[2], waves * rows))
+    least = ATTENTION_FEW_WAVES if groups < UNITS_GROUPS else waves
+    while waves > 1 and (waves > least or waves // 2 * rows >= sizes[2]):  # waves halve
         waves = waves // 2
-        groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
+        groups = times(heads, ceil_div(sizes[2], waves * rows))
     out.define("MATRIX_UNITS", 1)
     out.define("QUERY_EIGHTS", depth // 8)
     out.define("VALUE_EIGHTS", sizes[3] // 8)
+    out.define("WAVE_ROWS", rows)
+    out.define("TILE_KEYS", 64 if is_narrow and (is_many or waves <= 2) else 32)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
     return AttentionGroups(times(groups, waves * UNIT_WAVE), waves * UNIT_WAVE)
@@ -387,7 +398,7 @@ def define_attention(
     is_many = fours <= 2 and times(heads, ceil_div(sizes[2], ATTENTION_MANY_ROWS)) >= ATTENTION_GROUPS
     rows = ATTENTION_MANY_ROWS if is_many else ATTENTION_FEW_ROWS
     out.define("ROWS", rows)
-    out.define("DEPTH", ATTENTION_MANY_DEPTH if is_many else ATTENTION_FEW_DEPTH)
+    out.define("DEPTH", ATTENTION_DEPTH)
     out.define("VALUE_FOURS", fours)
     out.define("SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], sizes) else 1)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))

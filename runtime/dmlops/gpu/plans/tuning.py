@@ -160,19 +160,19 @@ BYTES_DEEP = 24  # not measured
 
 ATTENTION_MANY_ROWS = 64  # not measured
 "rows of queries of a group, where that leaves enough groups"
-ATTENTION_MANY_DEPTH = 8  # not measured
-"entries of a query and a key that are multiplied at once then"
 ATTENTION_FEW_ROWS = 32  # not measured
 "rows of queries of any other group"
-ATTENTION_FEW_DEPTH = 16  # not measured
-"entries that are multiplied at once there"
+ATTENTION_DEPTH = 16  # NVIDIA H200: 8 at 0.95
+"entries of a query and a key that are multiplied at once"
 ATTENTION_GROUPS = 256  # not measured
 "groups that keep a GPU busy"
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group by matrix units"
 ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
-"the same, where that leaves many groups"
-ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: more than 384, less than 1536
+"the same of rows wider than 64, where that leaves many groups"
+ATTENTION_FEW_WAVES = 2  # NVIDIA H200: 1 at 0.91, 4 at 0.93
+"waves, at least, where that leaves few groups"
+ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 32 rows to a wave at 0.81 with 384 groups, 1.07 with 1536
 "groups that are many"
 
 PARTS_MOST_QUERIES = 8  # not measured
