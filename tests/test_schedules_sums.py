@@ -393,7 +393,6 @@ TILES = (
     SumsUnits(64, 64, 64, 32, 32, 2, False), SumsUnits(32, 32, 128, 16, 32, 4, False),
     SumsUnits(16, 32, 256, 16, 32, 2, False),
 )  # fmt: skip
-STAYING = (SumsUnits(32, 16, 128, 16, 16, 2, True), SumsUnits(64, 16, 64, 16, 16, 3, True))
 
 
 @pytest.mark.parametrize("tile", TILES)
