@@ -2334,7 +2334,8 @@ static const uint wordsAcross = TILE_DEPTH / 2, wordsEach = (SUM_COLUMNS * words
 #define MISSING 0xffffffffu  // two halves that no state has
 
 // What a thread reads of the states of the last step, whose columns begin at `places`. With WAITING some may still be
-// on their way from other groups, which have said that they are through: the first step left MISSING in their place.
+// on their way from other groups: the first step left MISSING in their place. These groups have said that they are
+// through, so what they stored arrives, and the loop ends.
 void FetchStates(uint thread, uint depth, uint places[wordsEach], uint further, out uint next[AHEAD * wordsEach])
 {
     bool misses = true;
