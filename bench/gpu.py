@@ -21,7 +21,9 @@ import itertools
 import json
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -41,6 +43,7 @@ from dmlops.gpu.work import Dispatch, Work, tensor_names
 ROTATED_BYTES = 600 << 20
 RUNS, CALLS = 5, 20
 SMALL_BYTES = 4 << 20
+AHEAD = 4  # cases whose tensors are made while others are timed
 
 
 def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
@@ -206,11 +209,26 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
     return result, float(case.bytes_moved / statistics.median(times[1:]) / 1e9)
 
 
+def with_arrays(wanted: Sequence[Case]) -> Iterator[tuple[Case, dict[str, np.ndarray]]]:
+    """Cases and their tensors; threads make those of the next cases meanwhile."""
+    with ThreadPoolExecutor(AHEAD) as pool:
+        following = iter(wanted)
+        waiting = deque((case, pool.submit(case.arrays)) for case in itertools.islice(following, AHEAD))
+        while waiting:
+            case, made = waiting.popleft()
+            waiting.extend((one, pool.submit(one.arrays)) for one in itertools.islice(following, 1))
+            yield case, made.result()
+
+
 def measured(
-    case: Case, arguments: argparse.Namespace, device: Any, timer: VulkanTimer, peak: float = 0
+    case: Case,
+    arrays: dict[str, np.ndarray],
+    arguments: argparse.Namespace,
+    device: Any,
+    timer: VulkanTimer,
+    peak: float = 0,
 ) -> dict[str, Any]:
     """GB/s of the shader, and of torch, None without it; of products, the part of the arithmetic `peak`."""
-    arrays = case.arrays()
     compared = on_torch(case, arrays)
     if compared:
         expected, torch_speed = compared
@@ -294,15 +312,16 @@ def main() -> None:
     else:
         timer, side, groups = VulkanTimer(device, RUNS, CALLS), LARGE, gpu_peak.GROUPS
     print(f"{device.name}: GB/s")
-    ceiling: float = measured(next(squares(side)), arguments, device, timer)["shader"]
+    copied = next(squares(side))
+    ceiling: float = measured(copied, copied.arrays(), arguments, device, timer)["shader"]
     peaks = gpu_peak.operations_per_second(device, timer.seconds, arguments.folder, groups)
     print("arithmetic:", *(f"{peak / 1e12:.1f} T/s of {kind}" for kind, peak in peaks.items()))
     results: dict[str, dict[str, Any]] = {}
-    for case in wanted:
+    for case, arrays in with_arrays(wanted):
         # Without matrix units, sums of halves are worked out in single precision.
         is_half = case.name.endswith("float16")
         peak = peaks.get("float16 by matrix units" if is_half else "float32", peaks["float32"])
-        results[case.name] = measured(case, arguments, device, timer, peak)
+        results[case.name] = measured(case, arrays, arguments, device, timer, peak)
         if arguments.json:
             told = {"device": device.name, "copy GB/s": ceiling, "operations/s": peaks, "GB/s": results}
             arguments.json.write_text(json.dumps(told, indent=1) + "\n")
