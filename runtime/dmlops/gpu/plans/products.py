@@ -29,7 +29,7 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
         plan_definition(out, told, shader)
         return
     has_units = suits_units(out, told, shader, found)
-    is_point = element_count(told.factors.window.sizes) == 1  # of which matrix units have small tiles
+    is_point = element_count(told.factors.window.sizes) == 1  # for which matrix units have small tiles
     if suits_sliding(told, shader, found) and not (has_units and is_point):
         plan_sliding(out, told, shader)
         return

@@ -1,5 +1,5 @@
-"""Folds under a sliding window: poolings, and convolutions with few rows for each part of the input, or small
-ones.
+"""Folds under a sliding window: poolings, and convolutions that are small or have few rows for each part of
+the input.
 
 A thread works out a block of neighbouring elements, whose windows overlap, and reads once what they share. Of
 a window with too many places for that, or that is alone, some threads share the places.
