@@ -7,10 +7,11 @@ READY := $(VENV)/ready
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
+SWEEP_SECONDS ?= 600
 # Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc DXC crashes.
 # A process gets tests in a row, so that what they share is made once.
 PYTEST := LD_PRELOAD=$$(ls /usr/lib/*/libmimalloc.so 2>/dev/null) $(BIN)/pytest -n $$(nproc) --dist worksteal
-.PHONY: generate check docs lint test bench bench-gpu install dist fuzz sweep shaders clean
+.PHONY: generate check docs lint test bench bench-gpu install dist fuzz sweep sweep-gpu shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -55,6 +56,9 @@ fuzz: $(READY)              ## dmlops_validate under libFuzzer and sanitizers, f
 
 sweep: $(READY)             ## C against Python on SWEEP_COUNT random descriptions
 	$(BIN)/python tests/c_differential.py $(SWEEP_COUNT)
+
+sweep-gpu: $(READY)         ## shaders against the reference on random descriptions, for SWEEP_SECONDS
+	$(BIN)/python tests/random_shapes.py $(SWEEP_SECONDS) $$(nproc)
 
 shaders: $(READY)           ## every variant of every shader compiled, every small case of the matrices run
 	scripts/install-debian-packages
