@@ -178,13 +178,15 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
     torch = torch_on_gpu()
     if torch is None:
         return None
-    strides = {name: case.desc[name].get("Strides") for name in arrays}
 
     def on_device(name: str) -> Any:
-        moved = torch.from_numpy(arrays[name].copy()).cuda()
-        if not strides[name] or 0 in strides[name]:
+        moved, told = torch.from_numpy(arrays[name].copy()).cuda(), case.desc[name]
+        strides = (
+            told.get("Strides") if isinstance(told, dict) else None
+        )  # of an array of tensors, all are packed
+        if not strides or 0 in strides:
             return moved
-        held = torch.empty_strided(moved.shape, strides[name], dtype=moved.dtype, device="cuda")
+        held = torch.empty_strided(moved.shape, strides, dtype=moved.dtype, device="cuda")
         return held.copy_(moved)  # where the shader has it
 
     sets = [[on_device(name) for name in arrays] for _ in range(copies(case))]

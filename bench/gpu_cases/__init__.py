@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from .attention import attentions
 from .case import LARGE, SMALL, Case
+from .functions import functions
 from .gathers import gathers
 from .images import images
 from .moves import moves
@@ -28,3 +29,4 @@ def cases() -> Iterator[Case]:
     yield from images()
     yield from recurrents()
     yield from moves()
+    yield from functions()

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .case import LARGE, SMALL, Case, drawn, tensor
+from .case import LARGE, SMALL, Case, drawn, size_of, tensor, uniform
 
 
 def moves() -> Iterator[Case]:
-    """Dimensions in another order, blocks of pixels as channels, and tensors that are repeated."""
+    """Dimensions in another order, blocks of pixels as channels, tensors that are repeated, joined, unfolded,
+    mirrored beyond their edges, and added up downwards."""
 
     def moved(name: str, sizes: Sequence[int], order: Sequence[int], data_type: str) -> Case:
         """A copy whose dimensions come in another order."""
@@ -51,6 +52,56 @@ def moves() -> Iterator[Case]:
             lambda torch, x: x.repeat(1, 2), RepeatsCount=2, Repeats=[1, 2],
         )  # fmt: skip
 
+    def of_windows(count: int, channels: int, size: int, data_type: str) -> Iterator[Case]:
+        """Windows of 3 x 3 as columns, and the sums of such columns."""
+        whole = tensor((count, channels, size, size), data_type)
+        columns = tensor((count, channels * 9, (size - 2) ** 2), data_type)
+        shown = f"3x3 {count}x{channels} {size}x{size} {data_type}"
+        ones, zeros = [1, 1], [0, 0]
+        members = {
+            "DimensionCount": 2, "WindowSizes": [3, 3], "Strides": ones, "Dilations": ones,
+            "StartPadding": zeros, "EndPadding": zeros,
+        }  # fmt: skip
+        yield drawn(
+            f"unfold {shown}", "UNFOLD", {"InputTensor": whole, "OutputTensor": columns},
+            lambda torch, x: torch.nn.functional.unfold(x, 3), **members,
+        )  # fmt: skip
+        yield drawn(
+            f"fold {shown}", "FOLD", {"InputTensor": columns, "OutputTensor": whole},
+            lambda torch, x: torch.nn.functional.fold(x, (size, size), 3), **members,
+        )  # fmt: skip
+
+    def joined(count: int, channels: int, size: int, data_type: str) -> Case:
+        sizes = (count, channels, size, size)
+        desc = {
+            "InputTensors": [tensor(sizes, data_type)] * 2,
+            "OutputTensor": tensor((count, 2 * channels, size, size), data_type),
+        }
+        return Case(
+            f"join {'x'.join(map(str, sizes))} {data_type}", "JOIN", desc | {"Axis": 1},
+            lambda: {"InputTensors": uniform((2, *sizes), data_type)},
+            lambda torch, both: torch.cat(tuple(both), 1), 2 * size_of(desc["OutputTensor"]),
+        )  # fmt: skip
+
+    def mirrored(count: int, channels: int, size: int, data_type: str) -> Case:
+        return drawn(
+            f"mirrored {count}x{channels} {size}x{size} {data_type}", "PADDING1",
+            {
+                "InputTensor": tensor((count, channels, size, size), data_type),
+                "OutputTensor": tensor((count, channels, size + 6, size + 6), data_type),
+            },
+            lambda torch, x: torch.nn.functional.pad(x, (3,) * 4, "reflect"), PaddingMode="REFLECTION",
+            PaddingValueDataType=data_type.upper(), PaddingValue=0.0, DimensionCount=4,
+            StartPadding=[0, 0, 3, 3], EndPadding=[0, 0, 3, 3],
+        )  # fmt: skip
+
+    def downwards(side: int, data_type: str) -> Case:
+        whole = tensor((side, side), data_type)
+        return drawn(
+            f"cumsum down {data_type}", "CUMULATIVE_SUMMATION", {"InputTensor": whole, "OutputTensor": whole},
+            lambda torch, x: torch.cumsum(x, 0), Axis=0, AxisDirection="INCREASING", HasExclusiveSum=False,
+        )  # fmt: skip
+
     for data_type in ("float32", "float16"):
         yield from of_blocks(1, 16, 14, data_type)
         yield from of_blocks(32, 64, 56, data_type)
@@ -59,3 +110,7 @@ def moves() -> Iterator[Case]:
         yield moved("heads", (8, 512, 12, 64), (0, 2, 1, 3), data_type)
         yield moved("channels last", (32, 64, 56, 56), (0, 2, 3, 1), data_type)
         yield moved("channels first", (32, 56, 56, 64), (0, 3, 1, 2), data_type)
+        yield from of_windows(32, 64, 56, data_type)
+        yield joined(32, 64, 56, data_type)
+        yield mirrored(32, 64, 56, data_type)
+        yield downwards(LARGE, data_type)
