@@ -58,7 +58,7 @@ sweep: $(READY)             ## C against Python on SWEEP_COUNT random descriptio
 	$(BIN)/python tests/c_differential.py $(SWEEP_COUNT)
 
 sweep-gpu: $(READY)         ## shaders against the reference on random descriptions, for SWEEP_SECONDS
-	$(BIN)/python tests/random_shapes.py $(SWEEP_SECONDS) $$(nproc)
+	$(BIN)/python tests/gpu_sweep.py $(SWEEP_SECONDS) $$(nproc)
 
 shaders: $(READY)           ## every variant of every shader compiled, every small case of the matrices run
 	scripts/install-debian-packages

@@ -1,29 +1,16 @@
-"""Random descriptions of what schedules are for: sizes around those that choose one, types, strides, members.
-
-    python tests/random_shapes.py [SECONDS [PROCESSES [SEED]]]
-
-Runs them on the GPU between guard zones and compares with the reference. Of what differs it prints family and
-seed, from which `Drawn.of` makes the description and its data again.
-"""
+"""Random descriptions of what schedules are for, of sizes around those that choose one."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from itertools import count
+from collections.abc import Callable, Sequence
 from math import prod, sqrt
-from multiprocessing import get_context
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlops import Description, InvalidDescription, TensorDesc, make, reference
+from dmlops import Description, InvalidDescription, TensorDesc, make
 from dmlops.judgement import tensors
-from gpu_device import opened, run_in_guard_zones
 
 # Around the sizes of vectors, waves, tiles and parts
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64, 65, 72, 96, 100, 127, 128, 129,
@@ -450,7 +437,7 @@ def moves(draw: Draw) -> Description:
     sizes = draw.sizes(draw.randint(2, 5), 200)
     rank, axis = len(sizes), draw.randrange(len(sizes))
     image, indices = draw.tensor(kind, sizes), draw.choice(("UINT32", "INT32", "INT64"))
-    match draw.randrange(8):
+    match draw.randrange(10):
         case 0:
             lines = draw.tensor(indices, [1] * (rank - 1) + [draw.size(129)])
             return make.gather(image, lines, Axis=axis, IndexDimensions=1)
@@ -492,7 +479,37 @@ def moves(draw: Draw) -> Description:
             return make.split(
                 draw.tensor(kind, sizes), Axis=axis, OutputTensors=[draw.tensor(kind, one) for one in cut]
             )
+        case 7:
+            taken = [draw.size(33) if number == axis else size for number, size in enumerate(sizes)]
+            updates = draw.tensor(kind, taken)
+            return make.scatter_elements(image, draw.tensor(indices, taken), updates, Axis=axis)
+        case 8:
+            return unfolded(draw)
     return make.element_wise_identity(image, OutputTensor=draw.tensor(kind, sizes))
+
+
+def unfolded(draw: Draw) -> Description:
+    """Windows as columns, and the sums of such columns."""
+    kind = draw.choice(FLOATS)
+    image = draw.tensor(kind, [draw.choice((1, 2, 3)), draw.size(17), draw.size(33), draw.size(33)])
+    window = [draw.choice((1, 2, 3, 5)) for _ in "yx"]
+    padding = [draw.randint(0, size - 1) for size in window]
+    members = {
+        "WindowSizes": window,
+        "Strides": [draw.choice((1, 1, 2, 3)) for _ in window],
+        "Dilations": [draw.choice((1, 1, 2)) for _ in window],
+        "StartPadding": padding,
+        "EndPadding": padding[::-1],
+    }
+    columns = make.unfold(image, OutputTensor=kind, **members)
+    return columns if draw.maybe() else make.fold(columns.OutputTensor, OutputTensor=image, **members)
+
+
+FUNCTIONS = (
+    make.element_wise_exp, make.element_wise_tanh, make.element_wise_sin, make.element_wise_cos,
+    make.element_wise_tan, make.element_wise_erf, make.element_wise_round, make.activation_gelu,
+    make.activation_softplus, make.activation_sigmoid,
+)  # fmt: skip
 
 
 def elements(draw: Draw) -> Description:
@@ -508,7 +525,7 @@ def elements(draw: Draw) -> Description:
         case 2:
             return make.cast(a, OutputTensor=draw.tensor(draw.choice((*FLOATS, "UINT8", "INT64")), sizes))
     of = draw.tensor(draw.choice(FLOATS), sizes)
-    function = draw.choice((make.element_wise_exp, make.element_wise_tanh, make.activation_gelu))
+    function = draw.choice(FUNCTIONS)
     return function(of, OutputTensor=draw.tensor(of.DataType.name, sizes))
 
 
@@ -527,42 +544,16 @@ class Drawn(NamedTuple):
     desc: Description
     arrays: dict[str, Any]
 
-    @staticmethod
-    def of(family: str, seed: int) -> Drawn:
-        """The same for the same seed. Ends, as one draw in a few is valid for every family."""
-        draw = Draw(f"{family} {seed}")
-        while True:
-            try:
-                desc = FAMILIES[family](draw)
-            except (InvalidDescription, ValueError):  # sizes that do not fit one another
-                continue
-            return Drawn(desc, data(desc, np.random.default_rng(seed)))
 
-    def differences(self, device: Any) -> list[str]:
-        """What the device computes otherwise than the reference."""
-        found = run_in_guard_zones(device, self.desc, self.arrays)
-        with np.errstate(all="ignore"):
-            wanted = dict(by_tensor(reference.run(self.desc, self.arrays)))
-        halves = any(tensor.DataType.name == "FLOAT16" for _, _, tensor in tensors(self.desc))
-        texts = []
-        for name, array in wanted.items():
-            equal = near(self.desc.OPERATOR, found[name], array, halves)
-            if not equal.all():
-                place = tuple(np.argwhere(~equal)[0].tolist())
-                texts.append(
-                    f"{np.count_nonzero(~equal)} of {equal.size} elements of {name}, "
-                    f"{place}: {found[name][place]} for {array[place]}"
-                )
-        return texts
-
-
-def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """Results by the names that tensors have as buffers."""
-    for name, found in results.items():
-        if isinstance(found, np.ndarray):
-            yield name, found
-        else:
-            yield from ((f"{name}[{number}]", one) for number, one in enumerate(found))
+def drawn(family: str, seed: int) -> Drawn:
+    """The same for the same seed. Ends, as one draw in a few is valid for every family."""
+    draw = Draw(f"{family} {seed}")
+    while True:
+        try:
+            desc = FAMILIES[family](draw)
+        except (InvalidDescription, ValueError):  # sizes that do not fit one another
+            continue
+        return Drawn(desc, data(desc, np.random.default_rng(seed)))
 
 
 def data(desc: Description, random: np.random.Generator) -> dict[str, Any]:
@@ -600,58 +591,3 @@ def numbers(
         return random.integers(0, desc.InputTensor.Sizes[desc.Axis], sizes).astype(kind)
     limits = np.iinfo(kind)
     return random.integers(max(limits.min, -1000), min(limits.max, 1000), sizes, endpoint=True).astype(kind)
-
-
-def near(operator: str, found: np.ndarray, wanted: np.ndarray, halves: bool) -> np.ndarray:
-    """Which elements are right: floats as near as thousands of products are in another order; integers equal,
-    but for quantised ones, which such a sum may round to the neighbour."""
-    if wanted.dtype.kind == "f":
-        finite = np.abs(wanted[np.isfinite(wanted)].astype(np.float64))
-        part = 1e-2 if halves else 2e-4
-        a, b = found.astype(np.float64), wanted.astype(np.float64)
-        return np.isclose(a, b, part, part * finite.max(initial=0), equal_nan=True)
-    if operator.startswith("QUANTIZED"):
-        return np.abs(found.astype(int) - wanted.astype(int)) <= 1
-    return np.equal(found, wanted)
-
-
-class Swept(NamedTuple):
-    """How many descriptions of each family have been run, and what was found of them."""
-
-    counts: Counter[str]
-    findings: list[str]
-
-
-def sweep(process: int, processes: int, seed: int, seconds: float) -> Swept:
-    """What one of the processes gets done in so many seconds, of all families in turn."""
-    end, swept = time.monotonic() + seconds, Swept(Counter(), [])
-    device = opened()
-    for turn, number in enumerate(count(seed + process, processes)):
-        family = list(FAMILIES)[turn % len(FAMILIES)]
-        if time.monotonic() > end:
-            break
-        try:
-            found = Drawn.of(family, number).differences(device)
-        except Exception as error:  # is a finding, too, and others follow
-            found = [repr(error)]
-        swept.findings.extend(f"{family} {number}: {one}" for one in found)
-        swept.counts[family] += 1
-    return swept
-
-
-def main() -> None:
-    seconds, processes, seed = (int(text) for text in (*sys.argv[1:], *("60", "2", "1")[len(sys.argv) - 1 :]))
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        runs = [pool.submit(sweep, process, processes, seed, seconds) for process in range(processes)]
-        found = [run.result() for run in runs]
-    for one in found:
-        print(*one.findings, sep="\n", end="\n" if one.findings else "")
-    print(
-        *(f"{number} {family}" for family, number in sum((one.counts for one in found), Counter()).items()),
-        sep=", ",
-    )
-    sys.exit(any(one.findings for one in found))
-
-
-if __name__ == "__main__":
-    main()

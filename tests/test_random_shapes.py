@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gpu_device import device
-from random_shapes import FAMILIES, Drawn
+from gpu_sweep import differences
+from random_shapes import FAMILIES, drawn
 
 __all__ = ["device"]  # a fixture
 
@@ -15,5 +16,5 @@ __all__ = ["device"]  # a fixture
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shaders_agree_with_the_reference(family: str, seed: int, device: Any) -> None:
-    drawn = Drawn.of(family, seed)
-    assert drawn.differences(device) == [], drawn.desc
+    one = drawn(family, seed)
+    assert differences(one, device) == [], one.desc
