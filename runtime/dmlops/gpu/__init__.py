@@ -92,11 +92,15 @@ def run(
 
 def checked_description(desc: Description) -> None:
     """Raises TypeError for what is no description, InvalidDescription for one that breaks rules."""
-    if not is_a(desc, Description):
-        raise TypeError(f"{shown(desc)} is not an operator description")
+    _check_is_description(desc)
     violations = desc.validate()  # at the newest level
     if violations:
         raise InvalidDescription(desc, violations)
+
+
+def _check_is_description(desc: Description) -> None:
+    if not is_a(desc, Description):
+        raise TypeError(f"{shown(desc)} is not an operator description")
 
 
 def by_member(desc: Description, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,8 +143,9 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
 def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
     """The dispatches that a valid description comes to, on a device with these capabilities.
 
-    Raises Unsupported for what the shaders cannot do.
+    Raises Unsupported for what the shaders cannot do, and TypeError for what is no description.
     """
+    _check_is_description(desc)
     try:
         with np.errstate(all="ignore"):  # a constant may be too large for the data type
             return work_of(computation(desc), capabilities)
