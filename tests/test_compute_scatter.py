@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlops import TensorDesc, gpu, make
+from dmlops.gpu.plans import scatter
 from gather_cases import permuted, random_bits, random_indices
 from gpu_device import device
 from operator_runs import Layouts, check, newest_types, with_gaps
@@ -75,6 +77,13 @@ def test_every_data_type(device: Any, data_type: str, index_type: str) -> None:
     check_nd(device, values, random_indices(rng, (3, 1), index_type, 5), blocks)
 
 
+@pytest.fixture(params=[0, 2**31], ids=["only updates written", "all elements written"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if updates were few, and as if they were many."""
+    monkeypatch.setattr(scatter, "SCATTER_FEW", request.param)
+
+
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("rank", range(1, 9))
 def test_every_rank_and_layout(device: Any, rank: int) -> None:
     rng = np.random.default_rng(rank)
@@ -123,6 +132,7 @@ def test_tuples_of_any_length(
         check_nd(device, values, indices, updates, None, rank)
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("data_type", ["uint8", "int16", "float32"])
 def test_the_last_of_many_updates_stays(device: Any, data_type: str) -> None:
     rng = np.random.default_rng(1)
@@ -154,3 +164,13 @@ def test_inputs_that_repeat(device: Any) -> None:
     updates = np.full((4, 3), -1, np.float32)
     layouts = {"InputTensor": [0, 1], "IndicesTensor": [0, 1], "UpdatesTensor": [0, 0]}
     check_elements(device, inputs, indices, updates, 1, layouts)
+
+
+def test_few_updates_leave_most_elements_to_a_copy() -> None:
+    """Nothing has to be cleared then."""
+    values, line = TensorDesc("FLOAT32", (4096, 64)), TensorDesc("FLOAT32", (1, 64))
+    few = gpu.planned(make.scatter_nd(values, TensorDesc("UINT32", (1, 1)), line,
+                                      InputDimensionCount=2, IndicesDimensionCount=2))  # fmt: skip
+    assert ([one.defines["STAGE"] for one in few.dispatches], few.cleared) == ([0, 1, 2, 4], ())
+    many = gpu.planned(make.scatter_elements(values, TensorDesc("UINT32", (4096, 64)), values, Axis=0))
+    assert ([one.defines["STAGE"] for one in many.dispatches], len(many.cleared)) == ([2, 3], 1)

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... scatter_elements.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Two dispatches. The first, over UpdatesTensor, finds for every output element the last update that goes there, and
-// keeps its number, counted from 1 in row-major order, in `winners`, which starts as zeros. The second, over
-// OutputTensor, writes that update, or the input's element where there is none. So the result never depends on which
-// thread is first. Sizes and strides are in elements.
+// `winners` has for every output element the number of the last update that goes there, counted from 1 in row-major
+// order. So the result never depends on which thread is first. Either it starts as zeros, and two dispatches choose
+// these updates and write all elements; or, where updates are few, all elements are copied, entries that updates lead
+// to become zeros, updates are chosen, and those that were chosen are written. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -22,7 +22,9 @@
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   IndicesTensor: INT64, INT32, UINT64, UINT32
 //   UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   WRITES     0 in the first dispatch, 1 in the second
+//   STAGE      what is done: 0 copies the input, 1 sets to zero the entries that updates lead to, 2 chooses the last
+//              update for each element, 3 writes that, or the input's element where there is none, 4 writes the chosen
+//              updates alone
 //   LOOKUPS    indices that lead to an element, 1 to 8
 //   RANK       dimensions of OutputTensor after merging, 1 to 8
 //   UPDATES_RANK  dimensions of UpdatesTensor after merging, 1 to 8
@@ -57,7 +59,7 @@ struct ScatterLookup
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u1);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // elements of the updates in the first dispatch, of the output in the second
+    uint count;  // elements of the output where a dispatch writes or copies all, else of the updates
     uint groupColumns;  // thread groups along x
     uint reserved0;
     uint reserved1;
@@ -82,7 +84,6 @@ int Wrap(int64_t index, int size)
 }
 int Wrap(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
 
-#if WRITES
 INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
@@ -91,6 +92,17 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
+#endif
+}
+
+INDICES_VALUE LoadIndices(uint offset)
+{
+#if INDICES_BITS < 16
+    const uint perWord = 32 / INDICES_BITS;
+    const uint above = (uint)indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
+    return (INDICES_VALUE)above >> (32 - INDICES_BITS);
+#else
+    return (INDICES_VALUE)indicesTensor[offset];
 #endif
 }
 
@@ -120,53 +132,20 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+#if STAGE == 3
+uint OffsetOfUpdate(uint number)
 {
-    uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-
-    uint from = 0;
-    uint to = 0;
-    int d;
+    uint offset = 0;
     [unroll]
-    for (d = RANK - 1; d >= 0; d--)
-    {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
-        const uint coordinate = item - rest * dimensions[d].size;
-        from += coordinate * dimensions[d].inputStride;
-        to += coordinate * dimensions[d].outputStride;
-        item = rest;
-    }
-    const uint winner = winners[to];
-    if (winner == 0)
-    {
-        StoreOutput(to, LoadInput(from));
-        return;
-    }
-    uint number = winner - 1;
-    from = 0;
-    [unroll]
-    for (d = UPDATES_RANK - 1; d >= 0; d--)
+    for (int d = UPDATES_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(number, updatesDimensions[d]) : 0;
-        from += (number - rest * updatesDimensions[d].size) * updatesDimensions[d].updatesStride;
+        offset += (number - rest * updatesDimensions[d].size) * updatesDimensions[d].updatesStride;
         number = rest;
     }
-    StoreOutput(to, LoadUpdates(from));
+    return offset;
 }
-#else
-INDICES_VALUE LoadIndices(uint offset)
-{
-#if INDICES_BITS < 16
-    const uint perWord = 32 / INDICES_BITS;
-    const uint above = (uint)indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
-    return (INDICES_VALUE)above >> (32 - INDICES_BITS);
-#else
-    return (INDICES_VALUE)indicesTensor[offset];
 #endif
-}
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -175,15 +154,36 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
 
-    uint index = 0;
-    uint to = 0;
-    uint number = item;
+    uint number = item, from = 0, to = 0;
+    int d;
+#if STAGE == 0 || STAGE == 3
     [unroll]
-    for (int d = UPDATES_RANK - 1; d >= 0; d--)
+    for (d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, dimensions[d]) : 0;
+        const uint coordinate = number - rest * dimensions[d].size;
+        from += coordinate * dimensions[d].inputStride;
+        to += coordinate * dimensions[d].outputStride;
+        number = rest;
+    }
+#if STAGE == 3
+    const uint winner = winners[to];
+    if (winner != 0)
+    {
+        StoreOutput(to, LoadUpdates(OffsetOfUpdate(winner - 1)));
+        return;
+    }
+#endif
+    StoreOutput(to, LoadInput(from));
+#else
+    uint index = 0;
+    [unroll]
+    for (d = UPDATES_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(number, updatesDimensions[d]) : 0;
         const uint coordinate = number - rest * updatesDimensions[d].size;
         index += coordinate * updatesDimensions[d].indicesStride;
+        from += coordinate * updatesDimensions[d].updatesStride;
         to += coordinate * updatesDimensions[d].outputStride;
         number = rest;
     }
@@ -193,6 +193,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         const INDICES_VALUE wanted = LoadIndices(index + lookups[l].indicesOffset);
         to += (uint)Wrap(wanted, (int)lookups[l].size) * lookups[l].outputStride;
     }
+#if STAGE == 2
     InterlockedMax(winners[to], item + 1);
-}
+#elif STAGE == 1
+    winners[to] = 0;
+#else
+    if (winners[to] == item + 1)
+        StoreOutput(to, LoadUpdates(from));
 #endif
+#endif
+}

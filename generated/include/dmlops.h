@@ -29009,7 +29009,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
     }
     int64_t threads = count;
-    int64_t in_group = (shader->sums.count == 0) ? 64 : 256;
+    int64_t in_group = (shader->sums.count == 0) ? 256 : 256;
     if ((one->writes & way->halves) != 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("HALVING"), 1);
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
@@ -31477,7 +31477,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &last, &loops);
 }
 
-/* Two dispatches. */
+/* Chooses for each element the last update, and writes all elements. Where updates are few, all elements are copied
+   first, and nothing is asked of those that get none: only places of updates are read and written besides. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->indices);
@@ -31551,8 +31552,11 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_plan_define_moved(planning, &told->updates);
     dmlops_plan_define_moved(planning, &told->output);
+    int64_t updated = dmlops_plan_element_count(planning, &told->updates.sizes);
+    int64_t all_elements = dmlops_plan_element_count(planning, &told->output.sizes);
+    int are_few = dmlops_plan_times(planning, updated, 4) <= all_elements;
     dmlops_plan_Buffer made_10;
-    made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), 1);
+    made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), !are_few);
     dmlops_plan_ScatterResources made_11;
     made_11.input = told->input.buffer;
     made_11.indices = told->indices.buffer;
@@ -31573,29 +31577,32 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Dimension_10_copy(&output_dimensions, &made_12);
     dmlops_plan_Dimension_10 update_dimensions;
     dmlops_plan_Dimension_10_copy(&update_dimensions, &made_13);
-    for (int64_t writes = 0; writes < 2; ++writes) {
-        int64_t count = dmlops_plan_element_count(planning, (writes == 1) ? &told->output.sizes : &told->updates.sizes);
-        dmlops_plan_Groups groups;
-        dmlops_plan_grid(planning, count, 256, 1, &groups);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WRITES"), writes);
-        dmlops_plan_ScatterLookup_8 made_14;
-        made_14.count = 0;
-        for (int64_t each_15 = 0; each_15 < movement->lookups.count; ++each_15) {
-            const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_15];
-            dmlops_plan_ScatterLookup made_16;
-            made_16.size = lookup->size;
-            made_16.outputStride = lookup->stride;
-            made_16.indicesOffset = lookup->offset;
-            dmlops_plan_ScatterLookup_8_insert(planning, &made_14, made_14.count, &made_16);
+    for (int64_t stage = 0; stage < 5; ++stage) {
+        if ((stage == 2) || ((stage == 3) != are_few)) {
+            int64_t count = ((stage == 0) || (stage == 3)) ? all_elements : updated;
+            dmlops_plan_Groups groups;
+            dmlops_plan_grid(planning, count, 256, 1, &groups);
+            dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+            dmlops_plan_ScatterLookup_8 made_14;
+            made_14.count = 0;
+            for (int64_t each_15 = 0; each_15 < movement->lookups.count; ++each_15) {
+                const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_15];
+                dmlops_plan_ScatterLookup made_16;
+                made_16.size = lookup->size;
+                made_16.outputStride = lookup->stride;
+                made_16.indicesOffset = lookup->offset;
+                dmlops_plan_ScatterLookup_8_insert(planning, &made_14, made_14.count, &made_16);
+            }
+            dmlops_plan_ScatterParams params;
+            params.count = count;
+            params.groupColumns = groups.columns;
+            dmlops_plan_Dimension_10_copy(&params.dimensions, &output_dimensions);
+            dmlops_plan_Dimension_10_copy(&params.updatesDimensions, &update_dimensions);
+            dmlops_plan_ScatterLookup_8_copy(&params.lookups, &made_14);
+            int waits = (stage > 2) || ((stage == 2) && are_few);
+            dmlops_put_ScatterParams(planning, &params);
+            dmlops_out_dispatch(planning, &groups, waits);
         }
-        dmlops_plan_ScatterParams params;
-        params.count = count;
-        params.groupColumns = groups.columns;
-        dmlops_plan_Dimension_10_copy(&params.dimensions, &output_dimensions);
-        dmlops_plan_Dimension_10_copy(&params.updatesDimensions, &update_dimensions);
-        dmlops_plan_ScatterLookup_8_copy(&params.lookups, &made_14);
-        dmlops_put_ScatterParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, writes == 1);
     }
 }
 

@@ -31,8 +31,10 @@ STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
 TUPLE_VECTOR = 2  # NVIDIA H200: 1 at 0.98, 4 at 0.93
 "elements that one thread writes where each takes a tuple of indices"
 
-SCATTER_THREADS = 256  # not measured
+SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 512 at 0.97, 1024 at 0.93
 "threads in a group"
+SCATTER_FEW = 4  # not measured
+"elements for each update, at least, for which those that get none are only copied"
 
 NONZERO_THREADS = 256  # not measured
 "threads in a group"
@@ -42,7 +44,7 @@ NONZERO_ITEMS = 4  # not measured
 PHILOX_THREADS = 256  # not measured
 "threads in a group"
 
-DEFINITION_THREADS = 64  # not measured
+DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
 "threads in a group of a pass that follows a definition"
 
 REDUCTION_LEAST_THREADS = 128  # NVIDIA H200: 32 at 1.01, 64 at 1.00, 256 at 0.96

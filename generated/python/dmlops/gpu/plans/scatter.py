@@ -15,12 +15,20 @@ from .loops import (
     grid,
     lone,
     merged_in_order,
+    times,
 )
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Movement, Read, Tensor, Written
-from .tuning import SCATTER_THREADS
+from .tuning import SCATTER_FEW, SCATTER_THREADS
 from .types import define_moved, define_tensor
+
+
+COPY = 0  # stages of the shader
+FORGET = 1
+CHOOSE = 2
+WRITE_ALL = 3
+WRITE_CHOSEN = 4
 
 
 class Scatter(NamedTuple):
@@ -50,7 +58,7 @@ class ScatterLookup(NamedTuple):
 
 class ScatterParams(NamedTuple):
     count: int  # type: ignore[assignment]  # it hides a method of tuples
-    "elements of the updates in the first dispatch, of the output in the second"
+    "elements of the output where a dispatch writes or copies all, else of the updates"
     groupColumns: int
     "thread groups along x"
     dimensions: Annotated[Dimensions, "RANK", "input", "indices", "updates", "output"]
@@ -60,7 +68,11 @@ class ScatterParams(NamedTuple):
 
 
 def plan_scatter(out: Planning, told: Scatter) -> None:
-    """Two dispatches."""
+    """Chooses for each element the last update, and writes all elements.
+
+    Where updates are few, all elements are copied first, and nothing is asked of those that get none: only
+    places of updates are read and written besides.
+    """
     check_span(out, told.input)
     check_span(out, told.indices)
     check_span(out, told.updates)
@@ -95,26 +107,30 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     define_tensor(out, told.indices)
     define_moved(out, told.updates)
     define_moved(out, told.output)
+    updated, all_elements = element_count(told.updates.sizes), element_count(told.output.sizes)
+    are_few = times(updated, SCATTER_FEW) <= all_elements
     out.bind(
         ScatterResources(
             input=told.input.buffer,
             indices=told.indices.buffer,
             updates=told.updates.buffer,
-            winners=out.scratch(4 * span, True),
+            winners=out.scratch(4 * span, not are_few),
             output=told.output.buffer,
         )
     )
     out.share()
     output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
-    for writes in range(2):
-        count = element_count(told.output.sizes if writes == 1 else told.updates.sizes)
-        groups = grid(out, count, SCATTER_THREADS, 1)
-        out.define("WRITES", writes)
-        params = ScatterParams(
-            count,
-            groups.columns,
-            output_dimensions,
-            update_dimensions,
-            [ScatterLookup(lookup.size, lookup.stride, lookup.offset) for lookup in movement.lookups],
-        )
-        out.dispatch(params, groups, writes == 1)
+    for stage in range(5):
+        if stage == CHOOSE or (stage == WRITE_ALL) != are_few:
+            count = all_elements if stage == COPY or stage == WRITE_ALL else updated
+            groups = grid(out, count, SCATTER_THREADS, 1)
+            out.define("STAGE", stage)
+            params = ScatterParams(
+                count,
+                groups.columns,
+                output_dimensions,
+                update_dimensions,
+                [ScatterLookup(lookup.size, lookup.stride, lookup.offset) for lookup in movement.lookups],
+            )
+            waits = stage > CHOOSE or (stage == CHOOSE and are_few)
+            out.dispatch(params, groups, waits)
