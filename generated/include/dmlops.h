@@ -29830,8 +29830,8 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, told->input.bits,
         told->input.is_float));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 2);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->coordinates);
@@ -31554,7 +31554,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_moved(planning, &told->output);
     int64_t updated = dmlops_plan_element_count(planning, &told->updates.sizes);
     int64_t all_elements = dmlops_plan_element_count(planning, &told->output.sizes);
-    int are_few = dmlops_plan_times(planning, updated, 4) <= all_elements;
+    int are_few = dmlops_plan_times(planning, updated, 32) <= all_elements;
     dmlops_plan_Buffer made_10;
     made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), !are_few);
     dmlops_plan_ScatterResources made_11;
