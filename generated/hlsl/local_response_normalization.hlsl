@@ -189,7 +189,9 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    if (b == 1)  // as most steps are
+        return a;
+    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -235,9 +237,10 @@ List Unflat(int number, List sizes)
     for (int d = 7; d >= 0; d--)
     {
         const int size = sizes.entries[d];
-        if (d < sizes.length && size != 1)
+        if (d < sizes.length && size > 1)
         {
-            const int rest = FloorQuotient(number, size);
+            const int sign = number >> 31;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -670,9 +673,10 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if (Inside(Region(at, w), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+        const List list1 = Region(at, w);
+        if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         {
-            result += (REAL_VALUE)ReadInput(Region(at, w)) * (REAL_VALUE)ReadInput(Region(at, w));
+            result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
         }
     }
     return result;

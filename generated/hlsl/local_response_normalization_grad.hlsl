@@ -192,7 +192,9 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    if (b == 1)  // as most steps are
+        return a;
+    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -238,9 +240,10 @@ List Unflat(int number, List sizes)
     for (int d = 7; d >= 0; d--)
     {
         const int size = sizes.entries[d];
-        if (d < sizes.length && size != 1)
+        if (d < sizes.length && size > 1)
         {
-            const int rest = FloorQuotient(number, size);
+            const int sign = number >> 31;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -700,9 +703,10 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if (Inside(Region(at, w), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+        const List list1 = Region(at, w);
+        if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         {
-            result += (REAL_VALUE)ReadInput(Region(at, w)) * (REAL_VALUE)ReadInput(Region(at, w));
+            result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
         }
     }
     return result;
@@ -733,9 +737,10 @@ REAL_VALUE SumOf2(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if (Inside(Holder(at, w), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+        const List list1 = Holder(at, w);
+        if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         {
-            result += Share(Holder(at, w));
+            result += Share(list1);
         }
     }
     return result;
