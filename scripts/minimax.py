@@ -93,9 +93,16 @@ def main() -> None:
     for name, f, end, degree in (
         ("tanh, float", mp.tanh, 0.625, 4),
         ("sinh, half", mp.sinh, 1, 2),
+        ("sin, half", mp.sin, 0.7856, 1),
     ):
         g = odd_rest(f)
         print(f"{name}:", minimax(g, tiny, end**2, degree, scale=relative(g)))
+    print(
+        "cos, half:",
+        minimax(
+            lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, tiny, 0.7856**2, 2, scale=lambda z: mp.cos(mp.sqrt(z)) / z
+        ),
+    )
     print("tanh, half:", minimax(lambda z: mp.tanh(mp.sqrt(z)) / mp.sqrt(z), tiny, mp.mpf(4.6) ** 2, 2, 3))
     print("erf, half:", minimax(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z), tiny, 0.75**2, 3))
     for name, f, low, high, degree in (

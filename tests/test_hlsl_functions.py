@@ -407,7 +407,7 @@ def test_every_function_compiles(name: str, type_name: str, tmp_path: Path) -> N
     assert compiler.compile(function_shader(name, type_name), {}, "dxil")[:4] == b"DXBC"
 
 
-@pytest.mark.parametrize("name", ["Tanh", "Gelu"])
+@pytest.mark.parametrize("name", ["Tanh", "Gelu", "Sin", "Cos"])
 def test_errors_over_all_bit_patterns(device: Any, name: str) -> None:
     """What these gain by multiply-adds that may be fused must not show; doubles are exact enough to tell."""
     function = APPROXIMATIONS[name]

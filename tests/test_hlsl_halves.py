@@ -47,11 +47,15 @@ ORACLES: Mapping[str, tuple[Callable[[Numbers], Numbers], Mapping[str, float]]] 
     "ELEMENT_WISE_ACOSH": (np.arccosh, {}),
     "ELEMENT_WISE_ASINH": (np.arcsinh, {}),
     "ELEMENT_WISE_ATANH": (np.arctanh, {}),
+    "ELEMENT_WISE_COS": (np.cos, {}),
     "ELEMENT_WISE_COSH": (np.cosh, {}),
     "ELEMENT_WISE_ERF": (np.vectorize(math.erf), {}),
     "ELEMENT_WISE_EXP": (np.exp, {}),
     "ELEMENT_WISE_LOG": (np.log, {}),
+    "ELEMENT_WISE_SIN": (np.sin, {}),
     "ELEMENT_WISE_SINH": (np.sinh, {}),
+    "ELEMENT_WISE_SQRT": (np.sqrt, {}),
+    "ELEMENT_WISE_TAN": (np.tan, {}),
     "ELEMENT_WISE_TANH": (np.tanh, {}),
 }
 

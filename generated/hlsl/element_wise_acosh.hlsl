@@ -140,54 +140,10 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
-// The zero bits above the highest one of a number that is not 0.
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
-}
-
-// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
-// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
-float Sqrt(float x)
-{
-    const uint bits = Bits(x);
-    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
-        return x;
-    if (bits > 0x7fffffffu)
-        return QuietNan(x);
-
-    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
-    int exponent = (int)(bits >> 23) - 150;
-    uint significand = (bits & 0x007fffffu) | 0x00800000u;
-    if (bits < 0x00800000u)
-    {
-        const uint shift = LeadingZeros(bits) - 8;
-        significand = bits << shift;
-        exponent = -149 - (int)shift;
-    }
-    const uint odd = (uint)(exponent - 25) & 1;
-    significand <<= odd;
-    exponent -= (int)odd;
-
-    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
-    // 2^32. One Newton step on integers leaves the root off by one at most.
-    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
-    int remainder = (int)((significand << 25) - root * root);
-    root += (uint)(int)((float)remainder / (2 * (float)root));
-    remainder = (int)((significand << 25) - root * root);
-    if (remainder < 0)
-        root--;
-    else if (remainder > (int)(2 * root))
-        root++;
-
-    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
-    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
 }
 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
@@ -231,6 +187,14 @@ float Log1p(float x)
     return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : x <= -1.0f ? outside : result;
 }
 
+// The square root; NaN for negative numbers.
+// Error at most 0.501 ulp of a half, over all halves.
+float Sqrt(float x)
+{
+    const float result = x < 0.0f ? QuietNan(x) : sqrt(x);
+    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : result;
+}
+
 // The inverse hyperbolic cosine, ln(1 + (t + sqrt(2 t + t^2))) for t = x - 1; ln(2 x) for large ones; NaN below 1.
 // Error at most 2.5 ulp (float), 2.6 ulp (double), as measured.
 float Acosh(float x)
@@ -261,12 +225,17 @@ float AtanhTail(float z)
 float LogOfParts(float f, int exponent, float low)
 {
     const float k = (float)exponent;
-    precise float s = f / (2.0f + f);
+    const float s = f / (2.0f + f);
     const float z = s * s;
-    precise float tail = 2.0f * z * (0.33333334f + z * AtanhTail(z));
-    precise float small = s * (f - tail) - (k * 1.4286068e-6f + low);
-    precise float result = k * 0.69314575f + (f - small);  // the product is exact
-    return result;
+    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
+    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
+    return mad(k, 0.69314575f, f - small);  // the product is exact
+}
+
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
 }
 
 // x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
@@ -301,10 +270,11 @@ float Log(float x)
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
+// x without its last bit. What follows from how exact x was no compiler can tell then: neither does it take x for what
+// it was rounded from, nor (x - y) + y for x.
+float LessExact(float x)
 {
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+    return FromBits(Bits(x) & ~1u);
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
@@ -318,19 +288,54 @@ float Magnitude(float x)
 // Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
 float Log1p(float x)
 {
-    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
+    const bool isNear = x > -0.29f && x < 0.41f;
+    const float sum = LessExact(1.0f + x);
+    const float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
+    const uint rest = Bits(sum) - 0x3f3504f3u;
+    const float scaled = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const int exponent = isNear ? 0 : (int)rest >> 23;
+    const float result = LogOfParts(isNear ? x : scaled - 1.0f, exponent, isNear ? 0.0f : lost / sum);
+    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
+    const bool isItself = IsNan(x) || Bits(x) == 0x7f800000u || Magnitude(x) < 2.9802322e-8f;
+    return isItself ? x : x <= -1.0f ? outside : result;
+}
+
+// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
+// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+float Sqrt(float x)
+{
+    const uint bits = Bits(x);
+    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
         return x;
-    if (x <= -1.0f)
-        return x < -1.0f ? QuietNan(x) : Infinity(x);
-    if (IsInfinity(x))
-        return x;
-    if (x > -0.29f && x < 0.41f)
-        return LogOfParts(x, 0, 0.0f);
-    precise float sum = 1.0f + x;
-    precise float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
-    int exponent;
-    const float scaled = NormalizeNearOne(sum, exponent);
-    return LogOfParts(scaled - 1.0f, exponent, lost / sum);
+    if (bits > 0x7fffffffu)
+        return QuietNan(x);
+
+    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
+    int exponent = (int)(bits >> 23) - 150;
+    uint significand = (bits & 0x007fffffu) | 0x00800000u;
+    if (bits < 0x00800000u)
+    {
+        const uint shift = LeadingZeros(bits) - 8;
+        significand = bits << shift;
+        exponent = -149 - (int)shift;
+    }
+    const uint odd = (uint)(exponent - 25) & 1;
+    significand <<= odd;
+    exponent -= (int)odd;
+
+    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
+    // 2^32. One Newton step on integers leaves the root off by one at most.
+    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
+    int remainder = (int)((significand << 25) - root * root);
+    root += (uint)(int)((float)remainder / (2 * (float)root));
+    remainder = (int)((significand << 25) - root * root);
+    if (remainder < 0)
+        root--;
+    else if (remainder > (int)(2 * root))
+        root++;
+
+    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
+    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
 }
 
 // The inverse hyperbolic cosine, ln(1 + (t + sqrt(2 t + t^2))) for t = x - 1; ln(2 x) for large ones; NaN below 1.

@@ -99,9 +99,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(uint x) { return false; }
-
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -113,32 +110,6 @@ float Scaled(float x, float scale, float bias)
 uint Bits(float x)
 {
     return asuint(x);
-}
-
-// cos(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange); what 1 - high^2 /
-// 2 loses in rounding is added.
-float CosNearZero(float high, float low)
-{
-    const float z = high * high;
-    float p = 2.4437757e-5f;
-    p = p * z - 0.0013887362f;
-    p = p * z + 0.041666646f;
-    precise float halfSquare = 0.5f * z;
-    precise float head = 1.0f - halfSquare;
-    precise float result = head + (((1.0f - head) - halfSquare) + (z * z * p - high * low));
-    return result;
-}
-
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // The number with this bit pattern.
@@ -198,7 +169,7 @@ uint TwoOverPi(uint bit)
     return (uint)(((uint64_t)TWO_OVER_PI[word] << 32 | TWO_OVER_PI[word + 1]) >> (32 - (bit & 31)));
 }
 
-float ReduceAngle(float x, out float low, out uint quadrant)
+float ReduceLargeAngle(float x, out float low, out uint quadrant)
 {
     low = 0.0f;
     quadrant = 0;
@@ -224,31 +195,121 @@ float ReduceAngle(float x, out float low, out uint quadrant)
     return (float)(angle & ~0xffu) * unit;
 }
 
-// sin(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), the least term
-// first in the sum.
+// The angle, low and quadrant that a shorter way has made of x; those of ReduceLargeAngle where |x| is above a limit,
+// and NaN where x is none or infinite.
+float AngleBeyond(float limit, float x, float angle, inout float low, inout uint quadrant)
+{
+    [branch]
+    if ((Bits(x) & 0x7fffffffu) > Bits(limit))
+    {
+        angle = ReduceLargeAngle(Magnitude(x), low, quadrant);
+        angle = (Bits(x) & 0x7fffffffu) >= 0x7f800000u ? QuietNan(x) : x < 0.0f ? -angle : angle;
+        low = x < 0.0f ? -low : low;
+        quadrant = x < 0.0f ? 0 - quadrant : quadrant;
+    }
+    return angle;
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// cos(high) for |high| up to pi / 4: a minimax polynomial in the square, within 2^-24 (scripts/minimax.py).
+float CosNearZero(float high, float low)
+{
+    const float z = high * high;
+    return mad(z, mad(z, mad(-0.0013591725f, z, 0.041655768f), -0.49999885f), 1.0f);
+}
+
+// x less the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, where halves end, pi / 2 is
+// taken off in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
+float ReduceAngle(float x, out float low, out uint quadrant)
+{
+    const float k = round(x * 0.63661975f);
+    const float above = mad(k, -0.00048828125f, mad(k, -1.5703125f, x));
+    low = 0.0f;
+    quadrant = (uint)(int)k;
+    return AngleBeyond(65536.0f, x, mad(k, 4.371139e-8f, mad(k, 4.4107437e-6f, above)), low, quadrant);
+}
+
+// sin(high) for |high| up to pi / 4: a minimax polynomial in the square, within 2^-19 (scripts/minimax.py).
 float SinNearZero(float high, float low)
 {
     const float z = high * high;
-    float p = 2.7182377e-6f;
-    p = p * z - 0.00019839327f;
-    p = p * z + 0.008333329f;
-    p = p * z - 0.16666667f;
-    precise float result = high + (high * z * p + low * (1.0f - 0.5f * z));
-    return result;
+    return mad(high * z, mad(0.008163237f, z, -0.16663389f), high);
 }
 
 // The cosine of x radians, of any size; NaN for infinities.
 // Error at most 0.85 ulp (float), 0.8 ulp (double), as measured.
 float Cos(float x)
 {
-    if (IsNan(x) || IsInfinity(x))
-        return QuietNan(x);
     float low;
     uint quadrant;
-    const float angle = ReduceAngle(Magnitude(x), low, quadrant);
-    const float result = (quadrant & 1) != 0 ? SinNearZero(angle, low) : CosNearZero(angle, low);
+    const float angle = ReduceAngle(x, low, quadrant);
+    const float sine = SinNearZero(angle, low);
+    const float cosine = CosNearZero(angle, low);
+    const float result = (quadrant & 1) != 0 ? sine : cosine;
     return ((quadrant + 1) & 2) != 0 ? -result : result;
 }
+#else
+// x without its last bit. What follows from how exact x was no compiler can tell then: neither does it take x for what
+// it was rounded from, nor (x - y) + y for x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
+}
+
+// cos(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange); what 1 - high^2 /
+// 2 loses in rounding is added.
+float CosNearZero(float high, float low)
+{
+    const float z = high * high;
+    float p = 2.4437757e-5f;
+    p = mad(p, z, -0.0013887362f);
+    p = mad(p, z, 0.041666646f);
+    const float head = LessExact(mad(-0.5f, z, 1.0f));
+    return head + (mad(-0.5f, z, 1.0f - head) + mad(z * z, p, -high * low));
+}
+
+// x less the nearest multiple of pi / 2, as a sum result + low; quadrant is that multiple modulo 4. NaN for infinities
+// and NaN. Float: up to 1600, pi / 2 is taken off in four parts (Cody and Waite 1980, "Software Manual for the
+// Elementary Functions"), the first three so short that their products with k < 2^10 are exact, fused or not. All that
+// a difference loses in rounding is kept. The remainder is right to 2^-28 of itself next to the multiples, too, where
+// it is 2^-27 at least.
+float ReduceAngle(float x, out float low, out uint quadrant)
+{
+    const float k = round(x * 0.63661975f);
+    const float exact = mad(k, -1.5708008f, x);
+    const float first = LessExact(mad(k, 4.455447e-6f, exact));
+    const float rest = mad(k, -9.922587e-10f, mad(k, 4.455447e-6f, exact - first));
+    const float angle = LessExact(first + rest);
+    low = mad(k, 1.6513996e-13f, (first - angle) + rest);
+    quadrant = (uint)(int)k;
+    return AngleBeyond(1600.0f, x, angle, low, quadrant);
+}
+
+// sin(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), the least term
+// first in the sum.
+float SinNearZero(float high, float low)
+{
+    const float z = high * high;
+    float p = 2.7182377e-6f;
+    p = mad(p, z, -0.00019839327f);
+    p = mad(p, z, 0.008333329f);
+    p = mad(p, z, -0.16666667f);
+    return high + mad(high * z, p, low * mad(-0.5f, z, 1.0f));
+}
+
+// The cosine of x radians, of any size; NaN for infinities.
+// Error at most 0.85 ulp (float), 0.8 ulp (double), as measured.
+float Cos(float x)
+{
+    float low;
+    uint quadrant;
+    const float angle = ReduceAngle(x, low, quadrant);
+    const float sine = SinNearZero(angle, low);
+    const float cosine = CosNearZero(angle, low);
+    const float result = (quadrant & 1) != 0 ? sine : cosine;
+    return ((quadrant + 1) & 2) != 0 ? -result : result;
+}
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

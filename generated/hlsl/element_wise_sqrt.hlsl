@@ -99,10 +99,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -128,16 +124,29 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// The zero bits above the highest one of a number that is not 0.
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// The square root; NaN for negative numbers.
+// Error at most 0.501 ulp of a half, over all halves.
+float Sqrt(float x)
+{
+    const float result = x < 0.0f ? QuietNan(x) : sqrt(x);
+    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : result;
+}
+#else
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
+
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
 }
 
 // The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
@@ -177,6 +186,7 @@ float Sqrt(float x)
     // The root has one bit more than it keeps and is no tie: its square would have too many bits.
     return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
 }
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

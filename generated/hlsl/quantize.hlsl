@@ -110,11 +110,20 @@ float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
-// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
-// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
-uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
+// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
+// no room for a fraction.
+float RoundEven(float x)
+{
+    return round(x);
+}
+
+// The nearest integer, halves to the even one, from lowest to highest; 0 for NaN
+float Quantize(float x, int lowest, int highest)
+{
+    return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
+}
+
+int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
 // The number with this bit pattern.
 float FromBits(uint bits)
@@ -217,25 +226,25 @@ float Divide(float a, float b)
     return FromBits(sign | bits);
 }
 
-// x / y, correctly rounded; of integers cut toward 0, and 0 where y is 0
-float DivideExactly(float x, float y) { return Divide(x, y); }
-int DivideExactly(int x, int y) { return Quotient(x, y); }
-uint DivideExactly(uint x, uint y) { return Quotient(x, y); }
-
-// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
-// no room for a fraction.
-float RoundEven(float x)
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
 {
-    return round(x);
+    return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The nearest integer, halves to the even one, from lowest to highest; 0 for NaN
-float Quantize(float x, int lowest, int highest)
+// x / y, correctly rounded, and then to an integer, the even one of two. How exact the quotient is matters only next to
+// where the integer changes, and for divisors of extreme size, of which drivers may make 0.
+float RoundedQuotient(float x, float y)
 {
-    return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
+    const float quotient = x / y;
+    float result = RoundEven(quotient);
+    const bool isClear = 0.5f - Magnitude(quotient - result) > 9.536743e-7f * Magnitude(quotient);
+    const bool isUsual = Magnitude(y) > 7.888609e-31f && Magnitude(y) < 1.2676506e30f;
+    [branch]
+    if (!isClear || !isUsual)
+        result = RoundEven(Divide(x, y));
+    return result;
 }
-
-int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
 // float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
@@ -351,8 +360,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             chosen1 = (INPUT_VALUE)0;
         }
         const INPUT_VALUE zero = chosen1;
-        values[inVector] = (OUTPUT_VALUE)Quantize(RoundEven(DivideExactly(LoadInput(offset1),
-            LoadQuantization0(offset2))) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
+        values[inVector] = (OUTPUT_VALUE)Quantize(RoundedQuotient(LoadInput(offset1), LoadQuantization0(offset2))
+            + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
     }
     at[RANK - 1] = vectorStart;
     uint offset4 = 0;

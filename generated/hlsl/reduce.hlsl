@@ -296,12 +296,11 @@ uint LeadingZeros(uint x)
 float LogOfParts(float f, int exponent, float low)
 {
     const float k = (float)exponent;
-    precise float s = f / (2.0f + f);
+    const float s = f / (2.0f + f);
     const float z = s * s;
-    precise float tail = 2.0f * z * (0.33333334f + z * AtanhTail(z));
-    precise float small = s * (f - tail) - (k * 1.4286068e-6f + low);
-    precise float result = k * 0.69314575f + (f - small);  // the product is exact
-    return result;
+    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
+    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
+    return mad(k, 0.69314575f, f - small);  // the product is exact
 }
 
 // x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for

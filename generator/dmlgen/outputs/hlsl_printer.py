@@ -260,6 +260,8 @@ class HlslPrinter(StatementPrinter):
                 return self.print(item, ATOM)
             case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
+            case ir.Call("round_even", (ir.Call("divide_exactly", (left, right)),)):
+                return self._call("RoundedQuotient", left, right)
             case ir.Call(function="pow"):
                 return self._call("Power", *node.arguments)
         return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)

@@ -1,16 +1,25 @@
 // ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
 // + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
 // Functions").
-// for THIRD: 0.33333334f, 0.3333333333333333L
 // needs: AtanhTail
 
-REAL LogOfParts(REAL f, int exponent, REAL low)
+float LogOfParts(float f, int exponent, float low)
 {
-    const REAL k = (REAL)exponent;
-    precise REAL s = f / (2.0f + f);
-    const REAL z = s * s;
-    precise REAL tail = 2.0f * z * (THIRD + z * AtanhTail(z));
-    precise REAL small = s * (f - tail) - (k * LN2_LOW + low);
-    precise REAL result = k * LN2_HIGH + (f - small);  // the product is exact
+    const float k = (float)exponent;
+    const float s = f / (2.0f + f);
+    const float z = s * s;
+    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
+    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
+    return mad(k, 0.69314575f, f - small);  // the product is exact
+}
+
+double LogOfParts(double f, int exponent, double low)
+{
+    const double k = (double)exponent;
+    precise double s = f / (2.0L + f);
+    const double z = s * s;
+    precise double tail = 2.0L * z * (0.3333333333333333L + z * AtanhTail(z));
+    precise double small = s * (f - tail) - (k * 5.497923018708371e-14L + low);
+    precise double result = k * 0.6931471805598903L + (f - small);  // the product is exact
     return result;
 }

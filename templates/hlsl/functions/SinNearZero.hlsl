@@ -5,11 +5,10 @@ float SinNearZero(float high, float low)
 {
     const float z = high * high;
     float p = 2.7182377e-6f;
-    p = p * z - 0.00019839327f;
-    p = p * z + 0.008333329f;
-    p = p * z - 0.16666667f;
-    precise float result = high + (high * z * p + low * (1.0f - 0.5f * z));
-    return result;
+    p = mad(p, z, -0.00019839327f);
+    p = mad(p, z, 0.008333329f);
+    p = mad(p, z, -0.16666667f);
+    return high + mad(high * z, p, low * mad(-0.5f, z, 1.0f));
 }
 
 double SinNearZero(double high, double low)

@@ -1,35 +1,27 @@
 // The tangent of x radians, of any size: a quotient of sine and cosine; NaN for infinities.
 // Error at most 2.1 ulp (float), 2.15 ulp (double), as measured.
-// needs: CosNearZero Divide IsInfinity IsNan Magnitude QuietNan ReduceAngle SinNearZero
+// needs: CosNearZero Divide Magnitude ReduceAngle SinNearZero
 
 float Tan(float x)
 {
-    if (IsNan(x) || IsInfinity(x))
-        return QuietNan(x);
-    if (x == 0.0f)
-        return x;
     float low;
     uint quadrant;
-    const float angle = ReduceAngle(Magnitude(x), low, quadrant);
+    const float angle = ReduceAngle(x, low, quadrant);
     const float sine = SinNearZero(angle, low);
     const float cosine = CosNearZero(angle, low);
     const bool isOdd = (quadrant & 1) != 0;
     const float result = (isOdd ? -cosine : sine) / (isOdd ? sine : cosine);
-    return x < 0.0f ? -result : result;
+    return Magnitude(x) < 1e-9f ? x : result;
 }
 
 double Tan(double x)
 {
-    if (IsNan(x) || IsInfinity(x))
-        return QuietNan(x);
-    if (x == 0.0L)
-        return x;
     double low;
     uint quadrant;
-    const double angle = ReduceAngle(Magnitude(x), low, quadrant);
+    const double angle = ReduceAngle(x, low, quadrant);
     const double sine = SinNearZero(angle, low);
     const double cosine = CosNearZero(angle, low);
     const bool isOdd = (quadrant & 1) != 0;
     const double result = Divide(isOdd ? -cosine : sine, isOdd ? sine : cosine);
-    return x < 0.0L ? -result : result;
+    return Magnitude(x) < 1e-9L ? x : result;
 }

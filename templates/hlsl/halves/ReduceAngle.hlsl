@@ -1,0 +1,12 @@
+// x less the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, where halves end, pi / 2 is
+// taken off in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
+// needs: AngleBeyond
+
+float ReduceAngle(float x, out float low, out uint quadrant)
+{
+    const float k = round(x * 0.63661975f);
+    const float above = mad(k, -0.00048828125f, mad(k, -1.5703125f, x));
+    low = 0.0f;
+    quadrant = (uint)(int)k;
+    return AngleBeyond(65536.0f, x, mad(k, 4.371139e-8f, mad(k, 4.4107437e-6f, above)), low, quadrant);
+}
