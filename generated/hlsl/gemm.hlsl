@@ -808,34 +808,24 @@ bool IsInfinity(float x)
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
+// x without its last bit. What follows from how exact x was no compiler can tell then: neither does it take x for what
+// it was rounded from, nor (x - y) + y for x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
+}
+
 // ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
 // + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
 // Functions").
 float LogOfParts(float f, int exponent, float low)
 {
     const float k = (float)exponent;
-    precise float s = f / (2.0f + f);
+    const float s = f / (2.0f + f);
     const float z = s * s;
-    precise float tail = 2.0f * z * (0.33333334f + z * AtanhTail(z));
-    precise float small = s * (f - tail) - (k * 1.4286068e-6f + low);
-    precise float result = k * 0.69314575f + (f - small);  // the product is exact
-    return result;
-}
-
-// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
-// subnormals too.
-float NormalizeNearOne(float x, out int exponent)
-{
-    uint bits = Bits(x);
-    int shift = 0;
-    if (bits < 0x00800000u)
-    {
-        shift = (int)LeadingZeros(bits) - 8;
-        bits <<= shift;
-    }
-    const uint rest = bits - 0x3f3504f3u;
-    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
-    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
+    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
+    return mad(k, 0.69314575f, f - small);  // the product is exact
 }
 
 // The NaN of a function outside its domain. The argument only chooses the type.
@@ -849,19 +839,16 @@ float QuietNan(float x)
 // Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
 float Log1p(float x)
 {
-    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
-        return x;
-    if (x <= -1.0f)
-        return x < -1.0f ? QuietNan(x) : Infinity(x);
-    if (IsInfinity(x))
-        return x;
-    if (x > -0.29f && x < 0.41f)
-        return LogOfParts(x, 0, 0.0f);
-    precise float sum = 1.0f + x;
-    precise float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
-    int exponent;
-    const float scaled = NormalizeNearOne(sum, exponent);
-    return LogOfParts(scaled - 1.0f, exponent, lost / sum);
+    const bool isNear = x > -0.29f && x < 0.41f;
+    const float sum = LessExact(1.0f + x);
+    const float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
+    const uint rest = Bits(sum) - 0x3f3504f3u;
+    const float scaled = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const int exponent = isNear ? 0 : (int)rest >> 23;
+    const float result = LogOfParts(isNear ? x : scaled - 1.0f, exponent, isNear ? 0.0f : lost / sum);
+    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
+    const bool isItself = IsNan(x) || Bits(x) == 0x7f800000u || Magnitude(x) < 2.9802322e-8f;
+    return isItself ? x : x <= -1.0f ? outside : result;
 }
 
 // Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
