@@ -25334,11 +25334,11 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
         return -1;
     }
     const dmlops_plan_Tensor * tensor = &tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
-    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes)) {
+    if (!tensor->is_present || (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
+        (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
         return -1;
     }
-    if ((dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
-        (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
+    if (!dmlops_plan_is_inside(planning, view, tensor, sizes)) {
         return -1;
     }
     dmlops_plan_int_64 made_2;
@@ -25461,44 +25461,44 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
     }
     const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    int64_t key_stored = -1;
-    int64_t value_stored = -1;
-    if (stores && (views->shared > 0)) {
-        key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector);
-        value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector);
-    }
     dmlops_plan_Sources stored;
     stored = *plain;
-    stored.key_stored = key_stored;
-    stored.value_stored = value_stored;
+    if (stores && (views->shared > 0)) {
+        dmlops_plan_Sources made_1;
+        made_1 = *plain;
+        made_1.key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector);
+        made_1.value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values,
+            vector);
+        stored = made_1;
+    }
     int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
     if (!is_split || !(0 < begin && begin < keys->items[dmlops_item(planning, 2, keys->count)]) || (begin !=
         dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
         *result = stored;
         return;
     }
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_with_rows(planning, keys, begin, &made_1);
-    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
     dmlops_plan_int_8 made_2;
-    dmlops_plan_with_rows(planning, values, begin, &made_2);
-    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
+    dmlops_plan_with_rows(planning, keys, begin, &made_2);
+    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_2, vector);
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_with_rows(planning, values, begin, &made_3);
+    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_3, vector);
     if ((key_before == -1) || (value_before == -1)) {
         *result = stored;
         return;
     }
     int64_t rest = dmlops_subtract(keys->items[dmlops_item(planning, 2, keys->count)], begin);
-    dmlops_plan_View made_3;
-    dmlops_plan_from_row(planning, &views->key, begin, &made_3);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_with_rows(planning, keys, rest, &made_4);
-    dmlops_plan_View made_5;
-    dmlops_plan_from_row(planning, &views->value, begin, &made_5);
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_with_rows(planning, values, rest, &made_6);
+    dmlops_plan_View made_4;
+    dmlops_plan_from_row(planning, &views->key, begin, &made_4);
+    dmlops_plan_int_8 made_5;
+    dmlops_plan_with_rows(planning, keys, rest, &made_5);
+    dmlops_plan_View made_6;
+    dmlops_plan_from_row(planning, &views->value, begin, &made_6);
+    dmlops_plan_int_8 made_7;
+    dmlops_plan_with_rows(planning, values, rest, &made_7);
     *result = stored;
-    result->key = dmlops_plan_source_of(planning, attention, &made_3, tensors, &made_4, vector);
-    result->value = dmlops_plan_source_of(planning, attention, &made_5, tensors, &made_6, vector);
+    result->key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
+    result->value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
     result->key_before = key_before;
     result->value_before = value_before;
     result->begin = begin;
@@ -26607,15 +26607,19 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     }
     int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
         steps.items[dmlops_item(planning, axis, steps.count)]));
-    dmlops_plan_Side side;
-    side.steps = steps;
-    side.depth = step;
-    side.matrix = 0;
-    side.is_along = is_along;
-    side.vector = 1;
-    *result = side;
-    result->vector = dmlops_plan_side_vector(planning, &side, axis, sizes->items[dmlops_item(planning, axis,
+    dmlops_plan_Side made_3;
+    made_3.steps = steps;
+    made_3.depth = step;
+    made_3.matrix = 0;
+    made_3.is_along = is_along;
+    made_3.vector = 1;
+    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
         sizes->count)], depth, 4);
+    result->steps = steps;
+    result->depth = step;
+    result->matrix = 0;
+    result->is_along = is_along;
+    result->vector = vector;
     return;
 }
 
@@ -27006,18 +27010,18 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < right->strides.count; ++d) {
-        const int64_t stride = right->strides.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-        }
-    }
     dmlops_plan_int_96 words;
     words.count = 0;
     if (window->sizes.count > 0) {
+        int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+        dmlops_plan_int_8 strides;
+        strides.count = 0;
+        for (int64_t d = 0; d < right->strides.count; ++d) {
+            const int64_t stride = right->strides.items[d];
+            if (d >= behind) {
+                dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+            }
+        }
         dmlops_plan_int_96 made_1;
         dmlops_plan_strided_words(planning, told, shader, &strides, &made_1);
         dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
@@ -28575,18 +28579,21 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
 
-/* The same of some passes, where tensors are there as bits say. The last ones come first: most passes read what earlier
-   ones write. Recurrences read in circles; this ends since bits only ever join. */
+/* The same of some passes, where tensors are there as bits say. The last ones come first, since passes read what
+   earlier ones write. Only recurrences read in circles; this ends since bits only ever join. */
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
     int64_t wanted = 0;
     int64_t before = -1;
-    while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
+    int is_circular = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (is_circular && (before != wanted))) {
         before = wanted;
+        is_circular = 0;
         for (int64_t place = 0; place < passes->count; ++place) {
             const dmlops_plan_Pass * one = &passes->items[dmlops_item(planning,
                 dmlops_subtract(dmlops_subtract(passes->count, 1), place), passes->count)];
             if (dmlops_plan_is_needed(planning, one, there, wanted)) {
                 wanted = (wanted | one->reads) | one->writes;
+                is_circular = is_circular || one->is_along;
             }
         }
     }
