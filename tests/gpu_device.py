@@ -158,14 +158,14 @@ def run_in_guard_zones(
     device: Any,
     desc: Any,
     inputs: Mapping[str, Any],
-    planned_for: gpu.Capability | None = None,
+    work: Work | None = None,
     text_of: Callable[[str], str] = shader,
 ) -> dict[str, Any]:
     """What gpu.run gives, every buffer between guard zones; bytes that belong to no element stay, too.
 
-    Other capabilities than the device's may be planned for, with shaders of another text.
+    Another plan than the device's may be given, and shaders of another text.
     """
-    work = gpu.planned(desc, device.capabilities if planned_for is None else planned_for)
+    work = work or gpu.planned(desc, device.capabilities)
     contents = {name: np.frombuffer(data, np.uint8) for name, data in gpu.contents(desc, inputs)}
     outputs = dict(tensor_names(desc, "output"))
     fill = {name: 0 if name in work.cleared else UNTOUCHED for name in outputs}

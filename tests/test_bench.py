@@ -25,13 +25,15 @@ __all__ = ["device"]  # a fixture
 def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None:
     results, plot = tmp_path / "gpu.json", tmp_path / "gpu.svg"
     command = [sys.executable, ROOT / "bench/gpu.py", tmp_path / "shaders"]
-    command += ["--only", "64 float16", "--device", device.name, "--json", results, "--plot", plot]
+    command += ["--only", " 64 float16", "gru 256 1x64 float16", "--json", results, "--plot", plot]
+    command += ["--device", device.name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(results.read_text())
     assert found["device"] == device.name and found["copy GB/s"] > 0 and found["operations/s"]["float32"] > 0
     assert found["GB/s"]["gemm 64 float16"]["of the arithmetic"] > 0
     assert {"add 64 float16", "sum (0, 1) 64 float16", "gemm 64 float16"} <= set(found["GB/s"])
+    assert "gru 256 1x64 float16" in found["GB/s"]
     assert all(one["shader"] > 0 for one in found["GB/s"].values())
     bars = ElementTree.parse(plot).getroot().iter("{http://www.w3.org/2000/svg}rect")
     assert len(list(bars)) == 1 + len(found["GB/s"])  # and the ground

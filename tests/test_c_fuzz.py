@@ -26,7 +26,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("compiler", ["clang", "clang++"])
 def test_no_bytes_cause_an_undefined_act(compiler: str, corpus: Path, tmp_path: Path) -> None:
     own = shutil.copytree(corpus, tmp_path / "corpus")
-    result = fuzz(build_fuzzer(tmp_path, compiler, LIBFUZZER), own, "-seed=1", f"-runs={RUNS}")
+    result = fuzz(build_fuzzer(tmp_path, compiler, LIBFUZZER), own, "-seed=1", "-reload=0", f"-runs={RUNS}")
     assert result.returncode == 0, result.stderr[-4000:]
     (runs,) = re.findall("Done ([0-9]+) runs", result.stderr)
     assert int(runs) >= RUNS

@@ -311,9 +311,8 @@ def check(device: Any, desc: Any, **special: float) -> None:
     expected = reference.run(desc, inputs)["OutputTensor"]
     has_units = UNITS in device.capabilities
     text_of = shader if has_units else lambda operator: taken_apart(shader(operator))
-    found, again = (
-        run_in_guard_zones(device, desc, inputs, UNITS, text_of)["OutputTensor"] for _ in range(2)
-    )
+    work = gpu.planned(desc, UNITS)
+    found, again = (run_in_guard_zones(device, desc, inputs, work, text_of)["OutputTensor"] for _ in range(2))
     greatest = float(np.abs(expected[np.isfinite(expected)]).max())
     np.testing.assert_allclose(found, expected, 2e-3, 2e-3 * greatest)
     assert again.tobytes() == found.tobytes(), "another result the second time"
@@ -377,10 +376,11 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
 def attends(device: Any, desc: Any, arrays: dict[str, Any], is_alike: bool = True) -> np.ndarray:
     """What attention gives by matrix units, where the device has none taken apart, `is_alike` or not: near
     the reference, and twice the same."""
-    assert any("MATRIX_UNITS" in one.defines for one in gpu.planned(desc, UNITS).dispatches)
+    work = gpu.planned(desc, UNITS)
+    assert any("MATRIX_UNITS" in one.defines for one in work.dispatches)
     has_units = UNITS in device.capabilities
     text_of = shader if has_units else lambda operator: taken_apart(shader(operator), is_alike)
-    found, again = (run_in_guard_zones(device, desc, arrays, UNITS, text_of) for _ in range(2))
+    found, again = (run_in_guard_zones(device, desc, arrays, work, text_of) for _ in range(2))
     with np.errstate(all="ignore"):
         expected = reference.run(desc, arrays)
     for name, array in expected.items():

@@ -20,6 +20,7 @@ from dmlops.gpu.plans import bytes as of_bytes
 from dmlops.gpu.plans import matrices
 from dmlops.gpu.plans.bytes import ByteTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
+from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant
 from test_hlsl import instructions, validate
@@ -301,9 +302,15 @@ def test_all_layouts_of_all_types_are_read(left: str, right: str, device: Any) -
     np.testing.assert_array_equal(run_in_guard_zones(device, desc, inputs)["OutputTensor"], exact(inputs))
 
 
-def ordinary(operator: str) -> str:
-    """The shader without matrix units."""
-    return shader(operator).replace("MATRIX_UNITS", "0")
+def without_units(work: Work) -> Work:
+    """The same tiles by ordinary arithmetic."""
+    ordinary = {"MATRIX_UNITS": 0}
+    return work._replace(
+        dispatches=tuple(
+            one._replace(defines={**one.defines, **ordinary}) if "MATRIX_UNITS" in one.defines else one
+            for one in work.dispatches
+        )
+    )
 
 
 @pytest.mark.parametrize("name", CASES | WINDOWS)
@@ -311,13 +318,14 @@ def test_plans_for_other_devices_give_the_same(name: str, device: Any) -> None:
     """With matrix units, or where four products are summed at once, or neither, which the device may lack."""
     desc = (CASES | WINDOWS)[name]
     inputs = inputs_of(desc)
-    found = {
-        capabilities: run_in_guard_zones(
-            device, desc, inputs, capabilities, shader if capabilities in device.capabilities else ordinary
-        )["OutputTensor"].tobytes()
-        for capabilities in (NO_CAPABILITIES, UNITS, DOTS & device.capabilities)
-    }
-    assert len(set(found.values())) == 1
+    units = gpu.planned(desc, UNITS)
+    works = (
+        gpu.planned(desc),
+        units if UNITS in device.capabilities else without_units(units),
+        gpu.planned(desc, DOTS & device.capabilities),
+    )
+    found = {run_in_guard_zones(device, desc, inputs, work)["OutputTensor"].tobytes() for work in works}
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("name", CASES | WINDOWS)

@@ -365,7 +365,8 @@ def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[s
     assert any(by_units(desc))
     has_units = UNITS in device.capabilities
     text_of = gpu.shader if has_units else lambda operator: taken_apart(gpu.shader(operator))
-    found, again = (run_in_guard_zones(device, desc, inputs, UNITS, text_of) for _ in range(2))
+    work = gpu.planned(desc, UNITS)
+    found, again = (run_in_guard_zones(device, desc, inputs, work, text_of) for _ in range(2))
     for name, result in reference.run(desc, inputs).items():
         np.testing.assert_allclose(found[name], result, 2e-3, 2e-3, err_msg=name)
         assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
@@ -481,8 +482,8 @@ def test_groups_that_wait_give_the_same(name: str, polls: str, device: Any) -> N
     desc = described(name)
     inputs = inputs_of(desc)
     assert any(one for one, _ in waiting(desc, WAITING))
-    found = run_in_guard_zones(device, desc, inputs, WAITING, impatient)
-    by_step = run_in_guard_zones(device, desc, inputs, gpu.Capability(0))
+    found = run_in_guard_zones(device, desc, inputs, gpu.planned(desc, WAITING), impatient)
+    by_step = run_in_guard_zones(device, desc, inputs, gpu.planned(desc))
     assert {key: one.tobytes() for key, one in found.items()} == {
         key: one.tobytes() for key, one in by_step.items()
     }
@@ -497,7 +498,7 @@ def run_with_matrices(
         text = gpu.shader(operator).replace("MOST_POLLS = 1 << 16", f"MOST_POLLS = {polls}")
         return text if UNITS in device.capabilities else taken_apart(text)
 
-    return run_in_guard_zones(device, desc, inputs, capabilities, text_of)
+    return run_in_guard_zones(device, desc, inputs, gpu.planned(desc, capabilities), text_of)
 
 
 @pytest.mark.parametrize("polls", ["1 << 16", "0"])

@@ -159,7 +159,8 @@ def check(device: Any, desc: Any, arrays: dict[str, np.ndarray], capabilities: g
     def text_of(operator: str) -> str:
         return taken_apart(shader(operator)) if apart else shader(operator)
 
-    found, again = (run_in_guard_zones(device, desc, arrays, capabilities, text_of) for _ in range(2))
+    work = gpu.planned(desc, capabilities)
+    found, again = (run_in_guard_zones(device, desc, arrays, work, text_of) for _ in range(2))
     with np.errstate(all="ignore"):
         wanted = reference.run(desc, arrays)
     tolerance = 4e-6 if desc.OutputTensor.DataType == "FLOAT32" else 2e-3

@@ -174,9 +174,9 @@ def source_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Siz
     if view.tensor == NONE or attention.told >> view.tensor & 1 == 1:
         return NONE
     tensor = tensors[view.tensor]
-    if not tensor.is_present or not is_inside(view, tensor, sizes):
+    if not tensor.is_present or sizes[3] % vector != 0 or offset_of(view.element, tensor.strides) != 1:
         return NONE
-    if sizes[3] % vector != 0 or offset_of(view.element, tensor.strides) != 1:
+    if not is_inside(view, tensor, sizes):
         return NONE
     for place in rows_in(view, tensor, sizes):
         if place % vector != 0:
@@ -266,11 +266,12 @@ def sources_split(
     if not is_whole(kept_sizes[attention.query], kept_sizes[attention.target]):
         return plain
     keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
-    key_stored, value_stored = NONE, NONE
+    stored = plain
     if stores and views.shared > 0:
-        key_stored = written_of(attention, views.key_stored, tensors, keys, vector)
-        value_stored = written_of(attention, views.value_stored, tensors, values, vector)
-    stored = plain._replace(key_stored=key_stored, value_stored=value_stored)
+        stored = plain._replace(
+            key_stored=written_of(attention, views.key_stored, tensors, keys, vector),
+            value_stored=written_of(attention, views.value_stored, tensors, values, vector),
+        )
     begin = rows_before(views.key_before, tensors)
     if not is_split or not 0 < begin < keys[2] or begin != rows_before(views.value_before, tensors):
         return stored

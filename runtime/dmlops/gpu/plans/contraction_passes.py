@@ -77,10 +77,10 @@ class ContractionParams(NamedTuple):
 def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> WindowWords:
     """The constants of a window on the right factor, where that is; none where there is no window."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
-    behind = len(right.sizes) - len(window.sizes)
-    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
     words: WindowWords = []
     if len(window.sizes) > 0:
+        behind = len(right.sizes) - len(window.sizes)
+        strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
         words.extend(strided_words(out, told, shader, strides))
     return words
 

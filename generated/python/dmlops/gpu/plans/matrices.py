@@ -94,8 +94,8 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
         elif place < len(sizes) and sizes[place] > 1:
             steps[place] = steps[place] + stride
     is_along = step == 1 or (steps[axis] != 1 and step < steps[axis])
-    side = Side(steps, step, 0, is_along, 1)
-    return side._replace(vector=side_vector(side, axis, sizes[axis], depth, 4))
+    vector = side_vector(Side(steps, step, 0, is_along, 1), axis, sizes[axis], depth, 4)
+    return Side(steps, step, 0, is_along, vector)
 
 
 def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int:

@@ -38,15 +38,18 @@ def needed(tensors: Tensors, shader: DefinitionShader) -> int:
 
 
 def leading(passes: Passes, there: int) -> int:
-    """The same of some passes, where tensors are there as bits say. The last ones come first: most passes
-    read what earlier ones write. Recurrences read in circles; this ends since bits only ever join."""
+    """The same of some passes, where tensors are there as bits say. The last ones come first, since passes
+    read what earlier ones write. Only recurrences read in circles; this ends since bits only ever join."""
     wanted, before = 0, -1
-    while before != wanted:
+    is_circular = True
+    while is_circular and before != wanted:
         before = wanted
+        is_circular = False
         for place in range(len(passes)):
             one = passes[len(passes) - 1 - place]
             if is_needed(one, there, wanted):
                 wanted = wanted | one.reads | one.writes
+                is_circular = is_circular or one.is_along
     return wanted
 
 
