@@ -29,6 +29,9 @@ groupshared uint votes;
 #define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
 #define LoadWord(from, operands) from
+#define Anew(from, scope) AtomicLoad(from, scope, 0)
+#define LoadVisible(from, operands, scope) \\
+    uint4(Anew(from.x, scope), Anew(from.y, scope), Anew(from.z, scope), Anew(from.w, scope))
 
 uint2 PlaceOfEntry(uint number)
 {

@@ -589,12 +589,12 @@ def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch:
 
 
 class Counted:
-    """Vulkan of a device that has so many processors."""
+    """Vulkan of a device that has so many processors, and so much group memory."""
 
-    def __init__(self, processors: int) -> None:
+    def __init__(self, processors: int, memory: int) -> None:
         import vulkan
 
-        self._vulkan, self._processors = vulkan, processors
+        self._vulkan, self._processors, self._memory = vulkan, processors, memory
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._vulkan, name)
@@ -602,14 +602,18 @@ class Counted:
     def vkGetPhysicalDeviceProperties2(self, physical: Any, properties: Any) -> None:
         kind = "VkPhysicalDeviceShaderSMBuiltinsPropertiesNV*"
         self._vulkan.ffi.cast(kind, properties.pNext).shaderSMCount = self._processors
+        properties.properties.limits.maxComputeSharedMemorySize = self._memory
 
 
 @pytest.mark.parametrize(
-    ("processors", "is_told", "wait"),
-    [(132, True, True), (128, True, True), (127, True, False), (132, False, False)],
-)
+    ("processors", "memory", "is_told", "wait"),
+    [
+        (132, 49152, True, True), (128, 49152, True, True), (127, 49152, True, False),
+        (132, 49152, False, False), (132, 49151, True, False),
+    ],
+)  # fmt: skip
 def test_groups_wait_on_devices_that_run_enough_of_them(
-    processors: int, is_told: bool, wait: bool, monkeypatch: pytest.MonkeyPatch
+    processors: int, memory: int, is_told: bool, wait: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detection, "vk", Counted(processors))
+    monkeypatch.setattr(detection, "vk", Counted(processors, memory))
     assert (Capability.WAITING_GROUPS in detection.waiting_groups(None, is_told)) == wait

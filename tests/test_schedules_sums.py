@@ -221,6 +221,9 @@ def shared(desc: Any) -> list[int]:
     return [int("FETCHES" in step.defines) for step in gpu.planned(desc).dispatches]
 
 
+ALONE = {"rnn", "gru", "lstm"}  # whose steps have so few products that a single group goes through all
+
+
 def test_what_is_shared() -> None:
     """All products; with them, a step takes one dispatch, but for a GRU that resets before the product."""
     for name in CASES:
@@ -231,7 +234,8 @@ def test_what_is_shared() -> None:
         )
         each = 2 if "reset first" in name else 1
         is_there = name != "rnn of one unit"
-        assert shared(desc) == [1] + [int(is_there)] * each * (steps + 1) + [0] * outputs, name
+        dispatches = 1 if name in ALONE else each * (steps + 1)
+        assert shared(desc) == [1] + [int(is_there)] * dispatches + [0] * outputs, name
     assert not any(shared(made(network("LSTM", 2, 3, 2), "LSTM")))
 
 
@@ -295,6 +299,18 @@ def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: 
     for case in ("rnn, both ways, many", "gru, reset first", "lstm"):
         desc = described(case)
         check(device, desc, inputs_of(desc))
+
+
+@pytest.mark.parametrize(
+    "name", ["rnn, both ways, many", "gru, both ways", "lstm, all there", "lstm, one step"]
+)
+def test_a_group_that_is_alone(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it has to do; it goes through all steps in one dispatch."""
+    monkeypatch.setattr(sums, "SUMS_ALONE", 1 << 30)
+    desc = described(name)
+    outputs = sum(getattr(desc, one.name) is not None for one in desc.MEMBERS if one.role == "output")
+    assert [step.groups[0] for step in gpu.planned(desc).dispatches][1:-outputs] == [1]
+    check(device, desc, inputs_of(desc))
 
 
 @pytest.mark.parametrize("operator", GATES)
@@ -442,9 +458,11 @@ def waiting(desc: Any, capabilities: gpu.Capability) -> list[tuple[int, int]]:
     ]
 
 
-def test_what_waits() -> None:
+def test_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """All steps but the first one, where one dispatch does for a step and its groups run at once; a single
-    group comes last for what they may leave."""
+    group comes last for what they may leave. None does where a single group is enough."""
+    assert waiting(described("lstm"), WAITING) == [(0, 64), (0, 1), (0, 1), (0, 1), (0, 1)]
+    monkeypatch.setattr(sums, "SUMS_ALONE", 0)
     every = {name: [one for one, _ in waiting(described(name), WAITING)] for name in CASES}
     for name, found in every.items():
         reset_first, steps = "reset first" in name, described(name).InputTensor.Sizes[1]
@@ -473,8 +491,12 @@ def test_which_recurrences_can_wait(part: str, waits: bool, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("polls", ["1 << 16", "0"])
 @pytest.mark.parametrize("name", ["rnn, both ways, many", "gru", "lstm, all there", "lstm, cut and coupled"])
-def test_groups_that_wait_give_the_same(name: str, polls: str, device: Any) -> None:
+def test_groups_that_wait_give_the_same(
+    name: str, polls: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where they wait in vain, too: on a device that does not run all of them at once, with no patience."""
+
+    monkeypatch.setattr(sums, "SUMS_ALONE", 0)
 
     def impatient(operator: str) -> str:
         return gpu.shader(operator).replace("MOST_POLLS = 1 << 16", f"MOST_POLLS = {polls}")
@@ -601,10 +623,11 @@ def group_memory(code: bytes) -> int:
 
 @pytest.mark.parametrize(("batch", "units"), [(12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024)])
 def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path) -> None:
-    """In Vulkan's memory model; group memory is what detection asks for."""
+    """In Vulkan's memory model; group memory is what detection asks for, more of it where groups wait."""
     desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
     for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS | WAITING).dispatches}.values():
         if "MATRIX_UNITS" in step.defines:
             code = compiler.compile(gpu.shader("LSTM"), step.defines)
             validate(code, tmp_path, "lstm")
-            assert group_memory(code) <= detection.GROUP_MEMORY
+            stays = step.defines["STAYING"] == 1
+            assert group_memory(code) <= (detection.WAITING_MEMORY if stays else detection.GROUP_MEMORY)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import walk_through
+from dmlgen.expr.defined import entries_of, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
@@ -63,6 +63,15 @@ class SharedSums:
     rank: int
     is_by_row: bool
     is_own: bool
+
+    @property
+    def once(self) -> frozenset[str]:
+        """The names of what was read before that is the same in all steps: none of it is intermediate."""
+        return frozenset(
+            name
+            for name, value in self.before
+            if self.along and not entries_of(value) and _is_known(value, {0})
+        )
 
 
 @dataclass(frozen=True)

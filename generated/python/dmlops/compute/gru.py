@@ -79,7 +79,7 @@ def define(e: Evaluation) -> None:
         )
 
     def running(at: Any) -> Any:
-        return at[0] <= steps(at[2])
+        return not (desc.SequenceLengthsTensor is not None) or at[0] <= steps(at[2])
 
     def function_count() -> Any:
         return 2

@@ -18,6 +18,7 @@ _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
 _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
 _PROCESSORS = "VK_NV_shader_sm_builtins"
 PROCESSORS = 128  # of groups that wait for one another
+WAITING_MEMORY = 48 * 1024  # bytes of each of these
 LARGEST_GROUP = 512  # threads, of tiles for matrix units
 
 
@@ -110,12 +111,15 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
 
 
 def waiting_groups(physical: Any, is_told: bool) -> Capability:
-    """Whether there are processors for groups that wait for one another, if the device tells their number."""
+    """Whether there are processors for groups that wait for one another, if the device tells their number,
+    and group memory for weights that stay with these."""
     counted = vk.VkPhysicalDeviceShaderSMBuiltinsPropertiesNV()
+    properties = vk.VkPhysicalDeviceProperties2(pNext=counted)
     if is_told:
-        properties = vk.VkPhysicalDeviceProperties2(pNext=counted)
         vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
-    return Capability.WAITING_GROUPS if counted.shaderSMCount >= PROCESSORS else NO_CAPABILITIES
+    memory = properties.properties.limits.maxComputeSharedMemorySize
+    can_wait = counted.shaderSMCount >= PROCESSORS and memory >= WAITING_MEMORY
+    return Capability.WAITING_GROUPS if can_wait else NO_CAPABILITIES
 
 
 def matrix_units(instance: Any, physical: Any) -> Capability:

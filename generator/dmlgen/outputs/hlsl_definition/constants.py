@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import asks_presence, is_told
+from dmlgen.expr.defined import asks_presence, is_told, walk_through
 from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal, word
 from dmlgen.outputs.uniforms import camel, macro
+from dmlgen.registry import Operator
+from dmlgen.schedules.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -96,3 +98,13 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
         for node in ir.walk(value):
             if isinstance(node, ir.Reduce):
                 yield from filter(is_constant, (node.loop.lower, node.loop.upper))
+
+
+def truths_of_sums(operator: Operator) -> Iterator[ir.Expr]:
+    """The members by which values that are made of sums are chosen: a shader has no code for what is not."""
+    sums = operator.form(Sums)
+    for one in () if sums is None else sums.passes:
+        for _, value in one.values:
+            for node in walk_through(value):
+                if isinstance(node, ir.Member) and node.type == ir.BOOL:
+                    yield node

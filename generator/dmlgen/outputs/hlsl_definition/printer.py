@@ -9,7 +9,12 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.defined import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
-from dmlgen.outputs.hlsl_definition.constants import Constant, bounds_of_lists, is_constant
+from dmlgen.outputs.hlsl_definition.constants import (
+    Constant,
+    bounds_of_lists,
+    is_constant,
+    truths_of_sums,
+)
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_definition.names import local
@@ -31,7 +36,7 @@ class ShaderPrinter(LoopPrinter):
         self.reads_in_place = False
         self.most_listed = 1
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
-        for bound in dict.fromkeys(bounds_of_lists(defines.whole)):
+        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths_of_sums(operator))):
             self.constants.add_bound(bound)
         for name, tensor in self.tensors.items():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")

@@ -37,13 +37,15 @@ class Sum:
 @dataclass(frozen=True)
 class SumsPass:
     """The pass that works out intermediate tensors, `values`, from sums of products; see `SharedSums`. Of
-    each it has the local with its value; `before` are other locals. It reads the intermediate tensors
+    each it has the local with its value; `before` are other locals, those in `once` the same in all steps of
+    a recurrence. It reads the intermediate tensors
     `reads`, in the first step of a recurrence only those that are in `begins`, too."""
 
     number: int
     when: ir.Expr
     values: tuple[tuple[Kept, str, str], ...]
     before: tuple[tuple[str, str], ...]
+    once: frozenset[str]
     reads: frozenset[str]
     begins: frozenset[str]
     along: bool
@@ -76,9 +78,19 @@ class SumsPass:
     def copied(self) -> Kept | None:
         """The intermediate tensor that matrix units read and that this pass writes, row by row: in halves,
         too."""
-        if self.has_units and self.rows and self.rows[-1] == self.rank - 1:
+        if self.has_units and self._goes_by_rows:
             return next((kept for kept, _, _ in self.values if kept == self.every[0].kept), None)
         return None
+
+    @property
+    def in_fours(self) -> bool:
+        """Whether matrix units write four neighbouring rows at once, those of a single tensor."""
+        return self.has_units and not self.along and len(self.values) == 1 and self._goes_by_rows
+
+    @property
+    def _goes_by_rows(self) -> bool:
+        """Whether neighbouring rows are neighbours in what is written."""
+        return bool(self.rows) and self.rows[-1] == self.rank - 1
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -173,6 +185,7 @@ def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
             (printer.kept[name], local(name), printer.value(value, False)) for name, value in sums.values
         ),
         before=tuple((name, printer.value(value, False)) for name, value in sums.before),
+        once=sums.once,
         reads=frozenset(
             read_for_factors.union(
                 one.tensor for _, value in (*sums.before, *sums.values) for one in entries_of(value)

@@ -22,6 +22,6 @@ TEXTS = {
     Capability.MATRIX_UNITS: "Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads",
     Capability.BYTE_UNITS: "the same of 16x16x32 signed bytes, sums in 32 bits",
     Capability.DOT_PRODUCTS: "sums of four products of signed bytes at once: shader model 6.4",
-    Capability.WAITING_GROUPS: "Vulkan, and 128 processors or more: so many groups of a dispatch run at once",
+    Capability.WAITING_GROUPS: "Vulkan, 128 processors or more that run a group each, 48 KiB of group memory",
 }
 """What a device has to have for it."""

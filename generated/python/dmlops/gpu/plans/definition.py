@@ -102,7 +102,8 @@ def dispatch_passes(
     out: Planning, told: Definition, shader: DefinitionShader, way: Way, known: Known
 ) -> None:
     """A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or
-    where groups can wait for one another, for the first step and for all others."""
+    where groups can wait for one another, for the first step and for all others, or one for all steps where a
+    single group does."""
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors that have been written since the last wait
@@ -114,25 +115,27 @@ def dispatch_passes(
             steps = told.kept_sizes[way.passes[place].target][0]
             while end < len(way.passes) and way.passes[end].is_along:
                 end += 1
-            goes_on = way.tiles[place].waits and end == place + 1 and steps > 2
+            tile = way.tiles[place]
+            goes_on = end == place + 1 and (tile.is_alone or (tile.waits and steps > 2))
             if goes_on:
-                steps = 2 if way.tiles[place].threads == way.tiles[place].all_threads else 3
+                steps = 1 if tile.is_alone else 2 if tile.threads == tile.all_threads else 3
         dispatches += steps * (end - place)
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
             for item in range(place, end):
                 one = way.passes[item]
-                waits = read_in(shader, one, step) & pending != 0
+                waits = read_in(shader, one, step, goes_on and steps == 1) & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
                 dispatch_defined(out, told, shader, way, known, one, way.tiles[item], step, waits, goes_on)
         place = end
 
 
-def read_in(shader: DefinitionShader, one: Pass, step: int) -> int:
-    """The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none."""
-    if one.is_along and step == 0:
+def read_in(shader: DefinitionShader, one: Pass, step: int, goes_on: bool) -> int:
+    """The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none, unless
+    it goes on with the others."""
+    if one.is_along and step == 0 and not goes_on:
         for sums in shader.sums:
             if sums.number == one.number:
                 return sums.begins
@@ -151,8 +154,9 @@ def dispatch_defined(
     waits: bool,
     goes_on: bool,
 ) -> None:
-    """The dispatch of a pass, of a recurrence for one step. If it `goes_on`, step 1 stands for all that
-    follow the first one, and step 2 for what groups that waited in vain have left of them to a single one."""
+    """The dispatch of a pass, of a recurrence for one step. If it `goes_on`, the first step stands for all of
+    a group that is alone; else step 1 for all that follow it, and step 2 for what groups that waited in vain
+    have left of them to a single one."""
     shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(told, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
@@ -172,8 +176,9 @@ def dispatch_defined(
         count = count // 8
         threads = count
     elif tile.threads > 0:
-        define_sums(out, tile, goes_on and step > 0)
-        threads, in_group = tile.threads if goes_on and step == 2 else tile.all_threads, tile.threads
+        define_sums(out, tile, goes_on, step)
+        is_single = goes_on and (tile.is_alone or step == 2)
+        threads, in_group = tile.threads if is_single else tile.all_threads, tile.threads
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
     dispatch_box(out, told, known, one, shape, count, step * count, AttentionGroups(threads, in_group), waits)

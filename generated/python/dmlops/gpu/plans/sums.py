@@ -27,8 +27,14 @@ from .sums_units import (
 from .told import Sizes, Tensor, Tensors
 from .tuning import (
     SUMS_AHEAD,
+    SUMS_ALONE,
+    SUMS_ALONE_ROWS,
+    SUMS_ALONE_THREAD_ROWS,
+    SUMS_ALONE_THREADS,
     SUMS_FEW_THREADS,
     SUMS_GROUPS,
+    SUMS_LARGE_ROWS,
+    SUMS_LARGE_THREADS,
     SUMS_LEAST_PRODUCTS,
     SUMS_MANY_THREADS,
     SUMS_OWN,
@@ -67,7 +73,7 @@ class SumsTile(NamedTuple):
     """What a group works out, what of this a thread does, the neighbouring weights that it reads at once, and
     how often ahead; threads in a group, and in all. By matrix units it has none but rows, columns and threads
     of these, and `units`, and tensors that are `copied` in halves, as bits. `waits`: its groups go from step
-    to step."""
+    to step, waiting for one another; `is_alone`: a single group does."""
 
     rows: int
     columns: int
@@ -80,11 +86,12 @@ class SumsTile(NamedTuple):
     units: SumsUnits
     copied: int
     waits: bool
+    is_alone: bool
 
 
 def no_sums() -> SumsTile:
     """What any other pass has."""
-    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False)
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False, False)
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Annotated[list[int], 8]:
@@ -129,41 +136,77 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> S
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     can_wait = one.can_wait and out.has(Capability.WAITING_GROUPS)
-    if not one.has_units or not suits_sums_units(out, tensors, one.tensors, columns):
-        return ordinary_tile(one, tensors[one.weights], rows, columns, others, can_wait)
+    weights = tensors[one.weights]
+    products = times(times(times(rows, columns), others), times(one.sums, weights.sizes[-1]))
+    if one.can_wait and products <= SUMS_ALONE:
+        return tile_alone(weights, rows, columns, others)
+    if not one.has_units or not suits_sums_units(out, tensors, one.tensors, columns, sizes[-1]):
+        return ordinary_tile(one, weights, rows, columns, others, can_wait)
     copied = one.writes & one.kept
     units = sums_units_for(rows, columns, others, one.sums)
     if copied != 0 and can_wait:
-        units = units_for_steps(rows, columns, others, one.sums, tensors[one.weights].sizes[-1])
+        units = units_for_steps(rows, columns, others, one.sums, weights.sizes[-1])
     in_group = rows_of_each(units.rows, one.sums)
     groups = groups_of(rows, columns, others, in_group, units.columns)
     threads = SUMS_STAYING_THREADS if units.stays else SUMS_UNITS_THREADS
     all_threads = times(groups, threads)
     waits = can_wait and (units.stays or all_threads <= SUMS_RESIDENT)
-    return SumsTile(in_group, units.columns, 0, 0, 0, 0, threads, all_threads, units, copied, waits)
+    return SumsTile(in_group, units.columns, 0, 0, 0, 0, threads, all_threads, units, copied, waits, False)
+
+
+def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
+    """Many threads for some rows and up to 4 columns; a single group works these out one after the other."""
+    in_group = SUMS_ROWS
+    while in_group < min(rows, SUMS_ALONE_ROWS):
+        in_group *= 2
+    across = 1
+    while across < min(columns, 4):
+        across *= 2
+    groups = times(times(ceil_div(rows, in_group), ceil_div(columns, across)), others)
+    return SumsTile(
+        in_group,
+        across,
+        SUMS_ALONE_THREAD_ROWS,
+        across,
+        weights_vector(weights),
+        1,
+        SUMS_ALONE_THREADS,
+        times(groups, SUMS_ALONE_THREADS),
+        no_units(),
+        0,
+        False,
+        True,
+    )
 
 
 def ordinary_tile(
     one: SumsPass, weights: Tensor, rows: int, columns: int, others: int, can_wait: bool
 ) -> SumsTile:
-    """All columns up to 32, and as many rows as leave enough groups, or so few that these can wait."""
+    """Up to 32 columns, and as many rows as leave enough groups, large ones where there are many more; in a
+    recurrence whose groups could wait up to 8, and so few groups that these can. It has the same tiles on all
+    devices, and so the same results."""
     depth, vector = weights.sizes[-1], weights_vector(weights)
     thread_columns = 1
     while thread_columns < min(columns, 8):
         thread_columns *= 2
     in_group = thread_columns
-    while in_group < min(columns, 32):
+    while in_group < min(columns, 8 if one.can_wait else 32):
         in_group *= 2
     threads = SUMS_MANY_THREADS if thread_columns == 8 else SUMS_FEW_THREADS
     across = times(ceil_div(columns, in_group), others)
-    least = SUMS_RESIDENT // threads if can_wait else SUMS_GROUPS
-    thread_rows = 1
+    least = SUMS_RESIDENT // threads if one.can_wait else SUMS_GROUPS
+    thread_rows, down = 1, SUMS_ROWS
     while (
         2 * thread_rows * one.sums * thread_columns <= SUMS_OWN
-        and times(ceil_div(rows, 2 * thread_rows * SUMS_ROWS), across) >= least
+        and times(ceil_div(rows, 2 * thread_rows * down), across) >= least
     ):
         thread_rows *= 2
-    lanes = threads * thread_columns // (SUMS_ROWS * in_group)
+    while one.can_wait and down < 32 and times(ceil_div(rows, thread_rows * down), across) > least:
+        down *= 2
+    large = times(ceil_div(rows, thread_rows * SUMS_LARGE_ROWS), across)
+    if thread_rows == 8 and thread_columns == 8 and not one.can_wait and large >= SUMS_GROUPS:
+        down, threads = SUMS_LARGE_ROWS, SUMS_LARGE_THREADS
+    lanes = threads * thread_columns // (down * in_group)
     fetches = 1
     padded = in_group + (thread_columns if in_group > 1 else 0)
     while (
@@ -172,9 +215,9 @@ def ordinary_tile(
         and 2 * fetches * vector * lanes * padded * one.factors <= SUMS_TILE
     ):
         fetches *= 2
-    all_threads = times(times(ceil_div(rows, SUMS_ROWS * thread_rows), across), threads)
+    all_threads = times(times(ceil_div(rows, down * thread_rows), across), threads)
     return SumsTile(
-        SUMS_ROWS * thread_rows,
+        down * thread_rows,
         in_group,
         thread_rows,
         thread_columns,
@@ -185,12 +228,14 @@ def ordinary_tile(
         no_units(),
         0,
         can_wait and all_threads <= SUMS_RESIDENT,
+        False,
     )
 
 
-def define_sums(out: Planning, tile: SumsTile, waits: bool) -> None:
-    """The macros of a pass of sums, whose groups go from step to step if one `waits`."""
-    out.define("WAITING", int(waits))
+def define_sums(out: Planning, tile: SumsTile, goes_on: bool, step: int) -> None:
+    """The macros of a pass of sums, whose groups go from this step to the next if it `goes_on`."""
+    out.define("ALONE", int(goes_on and tile.is_alone))
+    out.define("WAITING", int(goes_on and step > 0))
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
     units = tile.units

@@ -23,7 +23,7 @@ from .tuning import (
 )
 
 SUMS_UNITS_THREADS = 256  # in a group, where weights do not stay
-SUMS_STAYING_WEIGHTS = 65536  # of a group: 64 registers of each of its threads
+SUMS_STAYING_WEIGHTS = 65536  # of a group: 128 registers of each of its threads
 
 
 class SumsUnits(NamedTuple):
@@ -54,13 +54,13 @@ def is_of_eights(tensor: Tensor) -> bool:
     return found
 
 
-def suits_sums_units(out: Planning, tensors: Tensors, read: int, columns: int) -> bool:
-    """Whether the device has matrix units, enough columns fill them, and they can read the tensors of which
-    products are made, which have bits in `read`."""
+def suits_sums_units(out: Planning, tensors: Tensors, read: int, columns: int, neighbours: int) -> bool:
+    """Whether the device has matrix units, enough columns fill them, they can read the tensors of which
+    products are made, which have bits in `read`, and `neighbours` are written in fours."""
     for place, tensor in enumerate(tensors):
         if read >> place & 1 == 1 and not is_of_eights(tensor):
             return False
-    return out.has(Capability.MATRIX_UNITS) and columns >= SUMS_UNITS_COLUMNS
+    return out.has(Capability.MATRIX_UNITS) and columns >= SUMS_UNITS_COLUMNS and neighbours % 4 == 0
 
 
 def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns: int) -> int:
@@ -87,23 +87,21 @@ def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits
 
 
 def stays_with(rows: int, columns: int, others: int, sums: int, depth: int, tile_rows: int) -> bool:
-    """Whether groups with so many rows of matrices hold all weights, and run all at once; a thread has one
-    element at most."""
+    """Whether groups with so many rows of matrices hold all weights, and run all at once."""
     of_each = rows_of_each(tile_rows, sums)
     return (
         groups_of(rows, columns, others, of_each, 16) <= SUMS_STAYING_GROUPS
-        and of_each * 16 <= SUMS_STAYING_THREADS
         and tile_rows * depth <= SUMS_STAYING_WEIGHTS
     )
 
 
 def units_for_steps(rows: int, columns: int, others: int, sums: int, depth: int) -> SumsUnits:
     """The same in a recurrence whose groups can wait for one another, with weights that stay in registers
-    where they fit. Then waves have 16 rows, and share the products of a tile."""
+    where they fit. Then waves have all rows, and share the products of a tile."""
     tile_rows = 32 if stays_with(rows, columns, others, sums, depth, 32) else 64
     if not stays_with(rows, columns, others, sums, depth, tile_rows):
         return sums_units_for(rows, columns, others, sums)
-    tile_depth = SUMS_STAYING_THREADS // 32 * 16 * 16 // tile_rows
+    tile_depth = SUMS_STAYING_THREADS // 32 * 16
     while tile_depth < min(depth, SUMS_STAYING_DEPTH):
         tile_depth *= 2
-    return SumsUnits(tile_rows, 16, tile_depth, 16, 16, ceil_div(depth, tile_depth), True)
+    return SumsUnits(tile_rows, 16, tile_depth, tile_rows, 16, ceil_div(depth, tile_depth), True)
