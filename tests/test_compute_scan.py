@@ -123,6 +123,27 @@ def test_many_lines_side_by_side(device: Any) -> None:
     check_scan(device, SUM, array, 0, WAYS[3], with_gaps({"OutputTensor": array}))
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("data_type", newest_types(SUM, "InputTensor"))
+def test_groups_of_lines_side_by_side(device: Any, data_type: str, way: tuple[str, bool]) -> None:
+    """Lines that fill no group, and more elements than a group has at once."""
+    array = some(np.random.default_rng(4), (131, 261), data_type) % 2
+    check_scan(device, SUM, array, 0, way)
+    long = some(np.random.default_rng(5), (1030, 260), data_type) % 2
+    check_scan(device, SUM, long, 0, way, {"InputTensor": [300, 1]})
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("length", [8, 511, 512, 514, 1028, 40_004])
+def test_neighbours_are_loaded_together(device: Any, length: int, way: tuple[str, bool]) -> None:
+    for number, data_type in enumerate(("int64", "uint32", "float16")):
+        array = some(np.random.default_rng(length), (3, length), data_type)
+        array[:, 200:] = 0
+        check_scan(device, SUM, array, 1, way)
+        wide = {"InputTensor": [length + 4, 1], "OutputTensor": [length + 2 * number, 1]}
+        check_scan(device, SUM, array, 1, way, wide)
+
+
 @pytest.mark.parametrize("length", [40, 3000, 40_000])
 def test_what_is_no_number(device: Any, length: int) -> None:
     array = np.ones((3, length), np.float32)

@@ -223,7 +223,9 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    if (b == 1)  // as most steps are
+        return a;
+    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -269,9 +271,10 @@ List Unflat(int number, List sizes)
     for (int d = 7; d >= 0; d--)
     {
         const int size = sizes.entries[d];
-        if (d < sizes.length && size != 1)
+        if (d < sizes.length && size > 1)
         {
-            const int rest = FloorQuotient(number, size);
+            const int sign = number >> 31;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -564,14 +567,14 @@ int64_t Count(List o)
 
 List Last(List at)
 {
+    const List dList1 = ListOf(results[0], results[1], RESULTS_LENGTH);
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = max(min(FloorQuotient(Entry(at, d + 2)
             + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d),
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + 1,
-            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + 1, Entry(dList1, d)), 0);
     return result;
 }
 
@@ -583,14 +586,14 @@ int Before(List at, int d)
 
 List First(List at)
 {
+    const List dList1 = ListOf(results[0], results[1], RESULTS_LENGTH);
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = max(min(FloorQuotient(Before(at, d)
             + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)),
-            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)), Entry(dList1, d)), 0);
     return result;
 }
 

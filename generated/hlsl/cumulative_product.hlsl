@@ -20,9 +20,13 @@
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   TOTALS       1 to store the total of each segment alone, else 0
 //   STARTED      1 if segments have starts, else 0
-//   GROUP_PER_LINE  1 if a thread group works on a segment together, 0 if each thread has one for itself
+//   LINES        segments on which a thread group works together, side by side, each of a line of its own where they
+//                are several; 0 if each thread has a segment for itself
 //   RANK         dimensions apart from the axis, after merging, and that of the segments last: 1 to 8
-//   ITEMS        elements that a thread loads before it goes on, 1 or more
+//   ITEMS        elements that a thread loads before it goes on, a multiple of VECTOR
+//   VECTOR       elements loaded and stored at once, totals apart: 1, or 2 or 4 (at most 16 bytes) where the strides
+//                along the axis are 1 or -1 and all other strides, lengths and first offsets multiples of it, or 1 less
+//                for a first offset where they are -1
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for a group or a thread for each of `count` segments.
@@ -39,9 +43,20 @@ struct Dimension
     uint reserved1;
 };
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+#if VECTOR > 1
+typedef vector<INPUT_STORED, VECTOR> InputElements;
+#else
+typedef INPUT_STORED InputElements;
+#endif
+#if VECTOR > 1 && !TOTALS
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_VALUE> starts : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // segments of all lines
@@ -88,29 +103,31 @@ Position Locate(uint item)
     return position;
 }
 
-INPUT_VALUE LoadInput(uint offset)
+// Elements that follow one another along the axis, of which the first one is at `offset`
+void Load(uint offset, out INPUT_VALUE values[VECTOR])
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#if VECTOR > 1
+    const bool turned = (int)inputStep < 0;
+    const InputElements elements = inputTensor[offset / VECTOR];
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        values[k] = (INPUT_VALUE)(turned ? elements[VECTOR - 1 - k] : elements[k]);
 #else
-    return (INPUT_VALUE)inputTensor[offset];
+    values[0] = (INPUT_VALUE)inputTensor[offset];
 #endif
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
+#if VECTOR > 1 && !TOTALS
+    const bool turned = (int)outputStep < 0;
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)(turned ? values[VECTOR - 1 - k] : values[k]);
+    outputTensor[offset / VECTOR] = elements;
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
 #endif
 }
 
@@ -121,16 +138,16 @@ INPUT_VALUE Combine(INPUT_VALUE x, INPUT_VALUE y)
     return x * y;
 }
 
-#if GROUP_PER_LINE
+#if LINES
 groupshared INPUT_VALUE totals[NUM_THREADS];
 
-// What the threads before this one have together, and all of them; for every thread of the group at once
+// What the threads of a line before this one have together, and all of them; for every thread of the group at once
 void ScanGroup(uint thread, INPUT_VALUE own, out INPUT_VALUE before, out INPUT_VALUE all)
 {
     totals[thread] = own;
     GroupMemoryBarrierWithGroupSync();
     [loop]
-    for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
+    for (uint distance = LINES; distance < NUM_THREADS; distance *= 2)
     {
         if (thread >= distance)
             own = Combine(totals[thread - distance], own);
@@ -138,10 +155,10 @@ void ScanGroup(uint thread, INPUT_VALUE own, out INPUT_VALUE before, out INPUT_V
         totals[thread] = own;
         GroupMemoryBarrierWithGroupSync();
     }
-    before = totals[max(thread, 1) - 1];
-    if (thread == 0)
+    before = totals[max(thread, LINES) - LINES];
+    if (thread < LINES)
         before = IDENTITY;
-    all = totals[NUM_THREADS - 1];
+    all = totals[NUM_THREADS - LINES + thread % LINES];
     GroupMemoryBarrierWithGroupSync();
 }
 #endif
@@ -150,16 +167,20 @@ void ScanGroup(uint thread, INPUT_VALUE own, out INPUT_VALUE before, out INPUT_V
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint number = group.y * groupColumns + group.x;
-#if GROUP_PER_LINE
-    const uint item = number;
-    const uint lane = thread;
-    const uint lanes = NUM_THREADS;
+#if LINES
+    const uint begins = number * LINES;
+    const uint item = min(begins + thread % LINES, count - 1);
+    const uint lane = thread / LINES;
+    const uint lanes = NUM_THREADS / LINES;
+    const bool stores = begins + thread % LINES < count;
 #else
-    const uint item = number * NUM_THREADS + thread;
+    const uint begins = number * NUM_THREADS + thread;
+    const uint item = begins;
     const uint lane = 0;
     const uint lanes = 1;
+    const bool stores = true;
 #endif
-    if (item >= count)
+    if (begins >= count)
         return;
 
     const uint segment = item - DivideBySize(item, dimensions[RANK - 1]) * dimensions[RANK - 1].size;
@@ -177,19 +198,27 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint first = 0; first < segmentEnd; first += lanes * ITEMS)
     {
         const uint begin = first + lane * ITEMS;
-        INPUT_VALUE values[ITEMS];
-        INPUT_VALUE own = IDENTITY;
-        uint i;
+        INPUT_VALUE values[ITEMS / VECTOR][VECTOR];
+        uint v;
         [unroll]
-        for (i = 0; i < ITEMS; i++)
+        for (v = 0; v < ITEMS / VECTOR; v++)
         {
-            values[i] = IDENTITY;
-            if (begin + i < segmentEnd)
-                values[i] = LoadInput(from + (begin + i) * inputStep);
-            own = Combine(own, values[i]);
+            [unroll]
+            for (uint k = 0; k < VECTOR; k++)
+                values[v][k] = IDENTITY;
+            if (begin + v * VECTOR < segmentEnd)
+                Load(from + (begin + v * VECTOR) * inputStep, values[v]);
         }
         INPUT_VALUE result = running;
-#if GROUP_PER_LINE
+#if LINES
+        INPUT_VALUE own = IDENTITY;
+        [unroll]
+        for (v = 0; v < ITEMS / VECTOR; v++)
+        {
+            [unroll]
+            for (uint k = 0; k < VECTOR; k++)
+                own = Combine(own, values[v][k]);
+        }
         INPUT_VALUE before;
         INPUT_VALUE all;
         ScanGroup(thread, own, before, all);
@@ -197,21 +226,29 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         running = Combine(running, all);
 #endif
         [unroll]
-        for (i = 0; i < ITEMS; i++)
+        for (v = 0; v < ITEMS / VECTOR; v++)
         {
-            const INPUT_VALUE past = result;
-            result = Combine(result, values[i]);
+            OUTPUT_VALUE found[VECTOR];
+            [unroll]
+            for (uint k = 0; k < VECTOR; k++)
+            {
+                const INPUT_VALUE past = result;
+                result = Combine(result, values[v][k]);
+                found[k] = (OUTPUT_VALUE)(exclusive ? past : result);
+            }
 #if !TOTALS
-            if (begin + i < segmentEnd)
-                StoreOutput(to + (begin + i) * outputStep, exclusive ? past : result);
+            if (begin + v * VECTOR < segmentEnd && stores)
+                Store(to + (begin + v * VECTOR) * outputStep, found);
 #endif
         }
-#if !GROUP_PER_LINE
+#if !LINES
         running = result;
 #endif
     }
 #if TOTALS
+    OUTPUT_VALUE total[VECTOR];
+    total[0] = (OUTPUT_VALUE)running;
     if (lane == 0)
-        StoreOutput(to, running);
+        Store(to, total);
 #endif
 }

@@ -204,7 +204,9 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    if (b == 1)  // as most steps are
+        return a;
+    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -250,9 +252,10 @@ List Unflat(int number, List sizes)
     for (int d = 7; d >= 0; d--)
     {
         const int size = sizes.entries[d];
-        if (d < sizes.length && size != 1)
+        if (d < sizes.length && size > 1)
         {
-            const int rest = FloorQuotient(number, size);
+            const int sign = number >> 31;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -500,24 +503,25 @@ List Back(List at, List w)
 
 List Block(List at, List w)
 {
+    const List dList1 = Back(at, w);
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = FloorQuotient(Entry(Back(at, w), d),
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
+        result.entries[d] = FloorQuotient(Entry(dList1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
     return result;
 }
 
 bool OnStride(List at, List w)
 {
+    const List dList1 = Back(at, w);
     const int dFirst = 0;
     const int dLast = DIMENSION_COUNT_BOUND;
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && FloorRemainder(Entry(Back(at, w), d),
+        result = result && FloorRemainder(Entry(dList1, d),
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0;
     }
     return result;

@@ -64,7 +64,7 @@ uint Combine(uint x, uint y) { return x + y; }
 
 groupshared uint totals[NUM_THREADS];
 
-// What the threads before this one have together, and all of them; for every thread of the group at once
+// What the threads of a line before this one have together, and all of them; for every thread of the group at once
 void ScanGroup(uint thread, uint own, out uint before, out uint all)
 {
     totals[thread] = own;
@@ -79,7 +79,7 @@ void ScanGroup(uint thread, uint own, out uint before, out uint all)
         GroupMemoryBarrierWithGroupSync();
     }
     before = totals[max(thread, 1) - 1];
-    if (thread == 0)
+    if (thread < 1)
         before = IDENTITY;
     all = totals[NUM_THREADS - 1];
     GroupMemoryBarrierWithGroupSync();

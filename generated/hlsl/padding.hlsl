@@ -66,15 +66,22 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The quotient of integers, rounded down, for a positive divisor
+// The quotient of integers, rounded down, for a positive divisor: as rounding toward 0 of the other bits
 int FloorDivide(int dividend, int divisor)
 {
-    return dividend >= 0 ? dividend / divisor : -((divisor - 1 - dividend) / divisor);
+    [branch]
+    if (divisor == 1)  // as most steps are
+        return dividend;
+    const int sign = dividend >> 31;
+    return (int)((uint)(dividend ^ sign) / (uint)divisor) ^ sign;
 }
 
 // The remainder of integers, 0 or more, for a positive divisor
 int FloorModulo(int dividend, int divisor)
 {
+    [branch]
+    if ((uint)dividend < (uint)divisor)  // as nearly all are, where there is a period
+        return dividend;
     return dividend - FloorDivide(dividend, divisor) * divisor;
 }
 

@@ -215,7 +215,9 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    if (b == 1)  // as most steps are
+        return a;
+    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -261,9 +263,10 @@ List Unflat(int number, List sizes)
     for (int d = 7; d >= 0; d--)
     {
         const int size = sizes.entries[d];
-        if (d < sizes.length && size != 1)
+        if (d < sizes.length && size > 1)
         {
-            const int rest = FloorQuotient(number, size);
+            const int sign = number >> 31;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -559,38 +562,41 @@ int64_t Length(List at, int d)
 
 List First(List at)
 {
+    const List dList1 = ListOf(pooled[0], pooled[1], POOLED_LENGTH);
     List result = (List)0;
     result.length = 2;
     [unroll]
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(FloorQuotient((int64_t)Entry(at, d + 2) * Length(at, d),
-            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
+            (int64_t)Entry(dList1, d)) + Corner(at, 2 - d),
             (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
     return result;
 }
 
 List Last(List at)
 {
+    const List dList1 = ListOf(pooled[0], pooled[1], POOLED_LENGTH);
     List result = (List)0;
     result.length = 2;
     [unroll]
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(FloorQuotient((int64_t)(Entry(at, d + 2) + 1) * Length(at, d)
-            + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d) - (int64_t)1,
-            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
+            + (int64_t)Entry(dList1, d) - (int64_t)1, (int64_t)Entry(dList1, d)) + Corner(at, 2 - d),
             (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
     return result;
 }
 
 bool AllOf(List at)
 {
+    const List dList1 = First(at);
+    const List dList2 = Last(at);
     const int dFirst = 0;
     const int dLast = 2;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && Entry(First(at), d) < Entry(Last(at), d);
+        result = result && Entry(dList1, d) < Entry(dList2, d);
     }
     return result;
 }

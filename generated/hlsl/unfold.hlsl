@@ -194,7 +194,9 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    if (b == 1)  // as most steps are
+        return a;
+    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -240,9 +242,10 @@ List Unflat(int number, List sizes)
     for (int d = 7; d >= 0; d--)
     {
         const int size = sizes.entries[d];
-        if (d < sizes.length && size != 1)
+        if (d < sizes.length && size > 1)
         {
-            const int rest = FloorQuotient(number, size);
+            const int sign = number >> 31;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -484,12 +487,14 @@ List Entry2(List at)
 
 List Place(List at)
 {
+    const List dList1 = Block(at);
+    const List dList2 = Entry2(at);
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = Entry(Block(at), d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(Entry2(at), d + 1) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
+        result.entries[d] = Entry(dList1, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
+            + Entry(dList2, d + 1) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
 }

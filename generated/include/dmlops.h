@@ -23926,7 +23926,8 @@ typedef struct dmlops_plan_Segments {
     dmlops_plan_Lines source;
     dmlops_plan_Lines target;
     int is_exclusive;
-    int is_grouped;
+    int64_t lines;
+    int64_t vector;
     int totals;
     int started;
     int waits;
@@ -24910,6 +24911,8 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
     decreasing, dmlops_plan_Lines* result);
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
+    dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
@@ -29253,42 +29256,58 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     return;
 }
 
+/* All tensors in step, as their sizes are those of what is gone through. */
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
     int64_t unroll = 0;
     int64_t each = 0;
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t place = 0; place < output->sizes.count; ++place) {
-        const int64_t size = output->sizes.items[place];
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
-            dmlops_plan_int_16_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
+    dmlops_plan_int_64 begins;
+    begins.count = 0;
+    for (int64_t each_1 = 0; each_1 < told->arrays.count; ++each_1) {
+        const dmlops_plan_int_8* array = &told->arrays.items[each_1];
+        int64_t begin = 0;
+        for (int64_t place = 0; place < array->count; ++place) {
+            const int64_t entry = array->items[place];
+            begin = dmlops_add(begin, dmlops_multiply(entry, output->strides.items[dmlops_item(planning, place,
+                output->strides.count)]));
+        }
+        dmlops_plan_int_64_insert(planning, &begins, begins.count, begin);
+    }
+    dmlops_plan_Loop_16 made_2;
+    made_2.count = 0;
+    for (int64_t place = 0; place < told->tensors.items[dmlops_item(planning, told->over,
+        told->tensors.count)].sizes.count; ++place) {
+        const int64_t size = told->tensors.items[dmlops_item(planning, told->over,
+            told->tensors.count)].sizes.items[place];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
+            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, tensor->strides.items[dmlops_item(planning,
                 place, tensor->strides.count)]);
         }
-        dmlops_plan_Loop made_4;
-        made_4.size = size;
-        dmlops_plan_int_16_copy(&made_4.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
+        dmlops_plan_Loop made_5;
+        made_5.size = size;
+        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
+        dmlops_plan_Loop_16_insert(planning, &made_2, made_2.count, &made_5);
     }
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_merged(planning, &made_1, &loops);
+    dmlops_plan_merged(planning, &made_2, &loops);
     if (loops.count == 0) {
-        dmlops_plan_Loop made_5;
-        dmlops_plan_lone(planning, told->tensors.count, 1, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+        dmlops_plan_Loop made_6;
+        dmlops_plan_lone(planning, told->tensors.count, 1, &made_6);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_6);
     }
     dmlops_plan_Loop inner;
     inner = loops.items[dmlops_item(planning, -1, loops.count)];
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, loops.count); ++each_6) {
-        const dmlops_plan_Loop* loop = &loops.items[each_6];
+    for (int64_t each_7 = 0; each_7 < dmlops_clip(-1, loops.count); ++each_7) {
+        const dmlops_plan_Loop* loop = &loops.items[each_7];
         dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, -1,
             loop->strides.count)]);
     }
+    dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
     int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner.size,
         inner.strides.items[dmlops_item(planning, -1, inner.strides.count)], &outer);
     int64_t other = dmlops_plan_other_loop(planning, told, &loops, vector);
@@ -29309,9 +29328,9 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         }
     }
     if (other == -1) {
-        dmlops_plan_Loop made_7;
-        dmlops_plan_in_steps(planning, &inner, vector, &made_7);
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
+        dmlops_plan_Loop made_8;
+        dmlops_plan_in_steps(planning, &inner, vector, &made_8);
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_8);
         unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output->bits, 8), vector))));
         while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_plan_repeats(planning, &vectors) <
             dmlops_multiply(unroll, 262144)))) {
@@ -29321,10 +29340,11 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     } else {
         unroll = vector;
         each = 1;
-        dmlops_plan_Loop_16 made_9;
-        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], &inner, vector, &made_9);
-        for (int64_t each_8 = 0; each_8 < made_9.count; ++each_8) {
-            const dmlops_plan_Loop* loop = &made_9.items[each_8];
+        dmlops_plan_Loop_16 made_10;
+        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], &inner, vector,
+            &made_10);
+        for (int64_t each_9 = 0; each_9 < made_10.count; ++each_9) {
+            const dmlops_plan_Loop* loop = &made_10.items[each_9];
             dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
         }
     }
@@ -29338,25 +29358,26 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
     dmlops_plan_int_8 steps;
     steps.count = 0;
-    for (int64_t each_10 = 0; each_10 < dmlops_clip(-1, inner.strides.count); ++each_10) {
-        const int64_t item = inner.strides.items[each_10];
+    for (int64_t each_11 = 0; each_11 < dmlops_clip(-1, inner.strides.count); ++each_11) {
+        const int64_t item = inner.strides.items[each_11];
         dmlops_plan_int_8_insert(planning, &steps, steps.count, item);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_11 = 0; each_11 < told->scalars.count; ++each_11) {
-        const dmlops_plan_Number* number = &told->scalars.items[each_11];
+    for (int64_t each_12 = 0; each_12 < told->scalars.count; ++each_12) {
+        const dmlops_plan_Number* number = &told->scalars.items[each_12];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
     }
-    dmlops_plan_Dimension_10 made_12;
-    dmlops_plan_dimensions(planning, &vectors, &made_12);
+    dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
+    dmlops_plan_Dimension_10 made_13;
+    dmlops_plan_dimensions(planning, &vectors, &made_13);
     dmlops_plan_MapParams params;
     params.count = count;
     params.groupColumns = groups.columns;
     dmlops_plan_int_64_copy(&params.elements, &told->elements);
     params.steps = steps;
     dmlops_plan_int_64_copy(&params.scalars, &scalars);
-    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_12);
+    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_13);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -31270,14 +31291,16 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
+    int64_t threads = (told->lines > 1) ? 512 : 128;
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 128, 1, &groups);
+    dmlops_plan_grid(planning, count, (told->lines > 0) ? told->lines : threads, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)told->totals);
     dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)told->started);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PER_LINE"), (int64_t)told->is_grouped);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), told->lines);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops->count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), told->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
     dmlops_plan_Dimension_10 made_1;
     dmlops_plan_dimensions(planning, loops, &made_1);
     dmlops_plan_ScanParams params;
@@ -31293,6 +31316,26 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_plan_Dimension_10_copy(&params.dimensions, &made_1);
     dmlops_put_ScanParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, told->waits);
+}
+
+/* Elements of a line that are loaded and stored at once: neighbours, at most 4 of them and 16 bytes. */
+DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
+    dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops) {
+    (void)planning;
+    if ((dmlops_abs(source->step) != 1) || (dmlops_abs(target->step) != 1)) {
+        return 1;
+    }
+    int64_t vector = dmlops_gcd(dmlops_gcd(dmlops_min(4, dmlops_divide(128, bits)), length), segment);
+    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        if (loop->size > 1) {
+            for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
+                const int64_t stride = loop->strides.items[each_2];
+                vector = dmlops_gcd(vector, stride);
+            }
+        }
+    }
+    return vector;
 }
 
 /* One dispatch, or three where lines are cut into segments. */
@@ -31313,14 +31356,23 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t count = dmlops_plan_repeats(planning, &loops);
     int64_t least = 8192;
     int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, least), 1), 1024);
-    int64_t segment = dmlops_plan_ceil_div(planning, length, segments);
+    int64_t segment = (segments == 1) ? length : dmlops_multiply(dmlops_plan_ceil_div(planning,
+        dmlops_plan_ceil_div(planning, length, segments), 4), 4);
+    int64_t vector = dmlops_plan_along_vector(planning, told->input.bits, segment, &source, &target, length, &loops);
     segments = dmlops_plan_ceil_div(planning, length, segment);
     if (segments == 1) {
-        int side_by_side = (count >= 4096) && (loops.items[dmlops_item(planning, -1,
+        int are_side_by_side = (count >= 256) && (loops.items[dmlops_item(planning, -1,
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
         int is_alone = length <= ((count < 256) ? 4 : 64);
-        int is_grouped = !is_alone && !side_by_side;
+        int64_t each = 1;
+        if (is_alone || (are_side_by_side && (count >= 131072))) {
+            each = 0;
+        } else {
+            if (are_side_by_side) {
+                each = dmlops_divide(512, told->input.bits);
+            }
+        }
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
         dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
@@ -31345,7 +31397,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         whole.source = source;
         whole.target = target;
         whole.is_exclusive = told->exclusive;
-        whole.is_grouped = is_grouped;
+        whole.lines = each;
+        whole.vector = vector;
         whole.totals = 0;
         whole.started = 0;
         whole.waits = 0;
@@ -31404,7 +31457,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     made_12.source = source;
     made_12.target = packed;
     made_12.is_exclusive = 0;
-    made_12.is_grouped = 1;
+    made_12.lines = 1;
+    made_12.vector = vector;
     made_12.totals = 1;
     made_12.started = 0;
     made_12.waits = 0;
@@ -31418,8 +31472,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_read(planning, &made_13.input);
     dmlops_out_read(planning, &made_13.starts);
     dmlops_out_write(planning, &made_13.output);
-    dmlops_plan_Loop_16 each;
-    each.count = 0;
+    dmlops_plan_Loop_16 every;
+    every.count = 0;
     dmlops_plan_int_16 made_14;
     made_14.count = 0;
     dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
@@ -31427,7 +31481,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Loop made_15;
     made_15.size = count;
     dmlops_plan_int_16_copy(&made_15.strides, &made_14);
-    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_15);
+    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_15);
     dmlops_plan_int_16 made_16;
     made_16.count = 0;
     dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
@@ -31435,18 +31489,19 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Loop made_17;
     made_17.size = 1;
     dmlops_plan_int_16_copy(&made_17.strides, &made_16);
-    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_17);
+    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_17);
     dmlops_plan_Segments made_18;
     made_18.length = segments;
     made_18.segment = segments;
     made_18.source = packed;
     made_18.target = packed;
     made_18.is_exclusive = 1;
-    made_18.is_grouped = 1;
+    made_18.lines = 1;
+    made_18.vector = 1;
     made_18.totals = 0;
     made_18.started = 0;
     made_18.waits = 1;
-    dmlops_plan_dispatch_pass(planning, &made_18, &each);
+    dmlops_plan_dispatch_pass(planning, &made_18, &every);
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     dmlops_plan_ScanResources made_19;
@@ -31470,7 +31525,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     last.source = source;
     last.target = target;
     last.is_exclusive = told->exclusive;
-    last.is_grouped = 1;
+    last.lines = 1;
+    last.vector = vector;
     last.totals = 0;
     last.started = 1;
     last.waits = 1;
@@ -34061,19 +34117,24 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
     for (int64_t number = 0; number < (int64_t)desc->InputCount; ++number) {
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
+    told.is_aligned = 1;
     told.over = 0;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     int64_t sum1 = 0;
     for (int64_t at_i = 0; at_i < number; ++at_i) {
         sum1 = dmlops_add(sum1, dmlops_entry(dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->Sizes, dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
     }
     const int64_t let_start = sum1;
-    dmlops_tell_integer(planning, &told.scalars, let_start);
+    dmlops_list let_begin;
+    let_begin.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)OutputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&let_begin, (at_d == (int64_t)desc->Axis ? (int64_t)let_start : (int64_t)0));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &let_begin, 1);
     dmlops_plan_map(planning, &told);
     }
 }

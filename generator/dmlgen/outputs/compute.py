@@ -17,7 +17,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules.gelu import gelu_of
-from dmlgen.schedules.schedule import Schedule
+from dmlgen.schedules.schedule import Schedule, is_shifted
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
 _OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
@@ -107,13 +107,18 @@ def limited(operator: Operator) -> tuple[str, ...]:
 
 
 def is_aligned(schedule: Schedule) -> bool:
-    """Whether the output and all that it is computed from are gone through in step."""
+    """Whether the output, or where a tensor lies in it, and all that it is computed from are gone through in
+    step."""
     assert schedule.value is not None
-    reads = loads([schedule.value])
     at = ir.Local("at", ir.INTS)
+    if schedule.place is not None:
+        return is_shifted(schedule.place) and schedule.value == ir.Load(
+            ir.Tensor(schedule.over, ir.Local("index", ir.INT)), at, schedule.value.type
+        )
+    reads = loads([schedule.value])
     with_at = sum(node == at for node in ir.walk(schedule.value))
     straight = all(read.coordinate == at and read.tensor.index is None for read in reads)
-    return straight and with_at == len(reads) and schedule.place is None and schedule.over == schedule.output
+    return straight and with_at == len(reads) and schedule.over == schedule.output
 
 
 def _copies(node: ir.Expr) -> bool:

@@ -25,6 +25,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.project import RUNTIME
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
+from dmlgen.schedules.schedule import is_shifted
 from dmlgen.text import Text
 
 
@@ -71,7 +72,8 @@ class Gather:
 class Shader:
     """A shader that works element by element.
 
-    `value` is the text of the element, once `value_lines` have run; `place` that of its offset in the output.
+    `value` is the text of the element, once `value_lines` have run; `place` that of its offset in the output,
+    which `is_shifted` by a constant where shaders go through all tensors in step.
     """
 
     operator: str
@@ -89,6 +91,7 @@ class Shader:
     value: str
     place_lines: tuple[str, ...]
     place: str
+    is_shifted: bool
     functions: Choice
     activations: tuple[Activation, ...]
 
@@ -163,6 +166,7 @@ def _map(
         value=value.removeprefix(f"({output.macro}_VALUE)"),  # what shaders return is of that type anyway
         place_lines=tuple(place_lines),
         place=offset,
+        is_shifted=schedule.place is not None and is_shifted(schedule.place),
         functions=chosen,
         activations=activations,
     )
@@ -185,7 +189,10 @@ def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Se
     """The constants of a shader that works element by element, of tensors read and then the one written."""
     schedule = operator.schedule
     assert schedule is not None
-    steps = tensors[:-1] if is_aligned(schedule) else ()
+    aligned = is_aligned(schedule)
+    steps = tensors[:-1] if aligned else ()
+    begin = [Constant("uint", "begin")] if aligned and schedule.place is not None else []
+    arrays = {} if aligned else uniforms.arrays
     strides = [Constant("uint", f"{tensor.local}Stride") for tensor in tensors]
     return params_of(
         plans,
@@ -193,11 +200,11 @@ def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Se
         {
             "elements": [Constant("uint2", name) for name in uniforms.elements],
             "steps": [Constant("uint", f"{tensor.local}Step") for tensor in steps],
-            "scalars": [Constant(_type(node), name) for name, node in uniforms.scalars.items()],
-            "strides": [
-                *strides,
-                *(Constant(_type(node), name) for name, node in uniforms.arrays.items()),
+            "scalars": [
+                *(Constant(_type(node), name) for name, node in uniforms.scalars.items()),
+                *begin,
             ],
+            "strides": [*strides, *(Constant(_type(node), name) for name, node in arrays.items())],
         },
     )
 

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from dmlgen.expr import ir
 from dmlgen.registry import Definition, Member, OutputDefinitions
 from dmlgen.schedules.elements import InElements, Unfit
-from dmlgen.schedules.schedule import Schedule
+from dmlgen.schedules.schedule import Schedule, shifted
 
-_AT, _INDEX, _START = ir.Local("at", ir.INTS), ir.Local("index", ir.INT), "start"
+_AT, _INDEX = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
+_START, _BEGIN = "start", "begin"
 
 
 def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Schedule | None:
@@ -42,18 +43,22 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Sche
 
 def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedule:
     """Each tensor in turn is copied to where it begins: after those before it."""
-    number = ir.Local("i", ir.INT)
+    number, d = ir.Local("i", ir.INT), ir.Local("d", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
     before = ir.Loop(number, ir.Number(0, ir.INT), _INDEX, None)
-    start = ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT)
-    moved = ir.Binary("+", ir.Index(_AT, axis), ir.Definition(_START, start), ir.INT)
+    start = Definition(_START, ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT))
+    along = ir.Compare("==", d, axis)
+    entry = ir.Conditional(along, ir.Definition(_START, start.value), ir.Number(0, ir.INT))
+    rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
+    dimensions = ir.Loop(d, ir.Number(0, ir.INT), rank, None)
+    begin = Definition(_BEGIN, ir.Reduce("list", dimensions, entry, ir.INTS))
     return Schedule(
         form="map",
         output=output,
         over=tensors,
-        definitions=(Definition(_START, start),),
+        definitions=(start, begin),
         value=ir.Load(ir.Tensor(tensors, _INDEX), _AT, type_),
-        place=ir.Call("replace", (_AT, axis, moved), ir.INTS),
+        place=shifted(dimensions, ir.Definition(_BEGIN, begin.value)),
         roles={},
         steps=(),
     )

@@ -47,6 +47,21 @@ class Schedule:
         return (*(node for node in whole if node is not None), *parts)
 
 
+def shifted(dimensions: ir.Loop, by: ir.Expr) -> ir.Expr:
+    """The coordinate at which everything lies that is shifted by a coordinate."""
+    at, d = ir.Local("at", ir.INTS), dimensions.variable
+    entry = ir.Binary("+", ir.Index(at, d), ir.Index(by, d), ir.INT)
+    return ir.Reduce("list", dimensions, entry, ir.INTS)
+
+
+def is_shifted(place: ir.Expr) -> bool:
+    """Whether everything is shifted by one coordinate."""
+    match place:
+        case ir.Reduce(loop=loop, body=ir.Binary(right=ir.Index(sequence=by))) if not ir.varies(by):
+            return place == shifted(loop, by)
+    return False
+
+
 @dataclass(frozen=True)
 class FastForm:
     """A faster way to what a definition says, beside that of the definition itself."""

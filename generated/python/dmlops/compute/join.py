@@ -26,22 +26,23 @@ def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
 def place(desc: Any, at: Coordinates, load: Load, index: int) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
     start = sum(desc.InputTensors[i].Sizes[desc.Axis] for i in range(index))
-    return replace(at, desc.Axis, at[desc.Axis] + start)
+    begin = tuple(start if d == desc.Axis else 0 for d in range(desc.OutputTensor.DimensionCount))
+    return tuple(at[d] + begin[d] for d in range(desc.OutputTensor.DimensionCount))
 
 
 def uniforms(desc: Any, index: int) -> Uniforms:
     """What the shader is told: macros, and constants that all elements share."""
     start = sum(desc.InputTensors[i].Sizes[desc.Axis] for i in range(index))
+    begin = tuple(start if d == desc.Axis else 0 for d in range(desc.OutputTensor.DimensionCount))
     return Uniforms(
-        scalars={
-            "axis": desc.Axis,
-            "start": start,
+        arrays={
+            "begin": begin,
         },
     )
 
 
 SHADER = Shader(
-    aligned=False,
+    aligned=True,
     inputs={
         "InputTensors": "INPUT",
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
@@ -17,11 +18,29 @@ from dmlgen.outputs.uniforms import macro, plain
 REAL = "REAL_VALUE"
 
 
+@dataclass
+class Turn:
+    """A turn of a loop over dimensions: its variable, and the lists that are worked out before it, since they
+    are the same in all turns: the names of the locals that hold them, by their texts."""
+
+    variable: str
+    lists: dict[str, str] = field(default_factory=dict)
+
+    def list_of(self, text: str) -> str:
+        """The name of the local that holds a list."""
+        return self.lists.setdefault(text, f"{self.variable}List{len(self.lists) + 1}")
+
+    @property
+    def lines(self) -> list[str]:
+        return [f"const List {name} = {text};" for text, name in self.lists.items()]
+
+
 class FunctionPrinter(NumberPrinter):
     """Prints functions of a definition when they are first called.
 
     A text is an expression of HLSL without statements. `_locals` are those of the function being printed that
-    are made of elements; floats of what is being printed decide where `_single` is set.
+    are made of elements; floats of what is being printed decide where `_single` is set. `_turn`
+    is the loop over dimensions whose body is being printed, if it is one.
     """
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
@@ -32,6 +51,7 @@ class FunctionPrinter(NumberPrinter):
         self._taken = frozenset(taken)
         self._single = False
         self._locals: Bits = {}
+        self._turn: Turn | None = None
         self._names: dict[object, str] = {}
 
     def deciding(self, node: ir.Expr, outer: int = 0) -> str:
@@ -70,7 +90,9 @@ class FunctionPrinter(NumberPrinter):
         """The name of a function, written when it is first asked for."""
         if key not in self._names:
             self._names[key] = free(pascal(word), self._taken, self._names.values())
+            before, self._turn = self._turn, None
             lines = "\n".join(f"    {line}" for line in body())
+            self._turn = before
             precise = "precise " if self._single and type_ == REAL else ""
             head = f"{precise}{type_} {self._names[key]}({', '.join(parameters)})"
             self.texts.append(f"{head}\n{{\n{lines}\n}}")

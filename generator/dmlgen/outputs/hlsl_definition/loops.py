@@ -7,7 +7,7 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.defined import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count
-from dmlgen.outputs.hlsl_definition.functions import braced
+from dmlgen.outputs.hlsl_definition.functions import Turn, braced
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
 
@@ -61,20 +61,33 @@ class LoopPrinter(TensorPrinter):
             last = f"min({upper}, {lower} + {MAX_RANK})"
         elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
             count = last = upper
+        self._turn = turn = Turn(variable)
+        body = self._narrow(node.body)
+        self._turn = None
         return [
+            *turn.lines,
             "List result = (List)0;",
             f"result.length = {count};",
             "[unroll]",
             f"for (int {variable} = {lower}; {variable} < {last}; {variable}++)",
-            f"    result.entries[{variable}{shift}] = {self._narrow(node.body)};",
+            f"    result.entries[{variable}{shift}] = {body};",
             "return result;",
         ]
+
+    def _listed_before(self, node: ir.Expr) -> str:
+        """A list, which is worked out before the loop over dimensions under way if all its turns have the
+        same."""
+        text, turn = self.deciding(node), self._turn
+        if turn is None or not isinstance(node, ir.Apply) or turn.variable in map(local, free_locals(node)):
+            return text
+        return turn.list_of(text)
 
     def _looped(self, node: ir.Fold) -> list[str]:
         outer = self._locals
         loops = {each.variable.name for each in node.loops}
         self._locals = {name: bits for name, bits in outer.items() if name not in loops}
         chooses = node.kind in ("argmax", "argmin")
+        over = self._turn = Turn(local(node.loops[0].variable.name)) if node.unrolled else None
         if chooses:
             turn = self._choosing(node)
         else:
@@ -82,8 +95,8 @@ class LoopPrinter(TensorPrinter):
                 self.called |= {"Min", "Max"}
             turn = [_TURN[node.kind].format(self._term(node))]
         tests = self._tests(node)
-        self._locals = outer
-        bounds: list[str] = []
+        self._locals, self._turn = outer, None
+        bounds: list[str] = [] if over is None else over.lines
         for each, test in reversed(list(zip(node.loops, tests, strict=True))):
             turn = [f"if ({' && '.join(test)})", *braced(turn)] if test else turn
             turn = [*self._loop(each, bounds), *braced(turn)]

@@ -1,7 +1,9 @@
-"""Scans: a thread or a thread group for each line, or several groups a line in three dispatches."""
+"""Scans: a thread or a thread group for each line, a group for several lines that lie side by side, or
+several groups a line in three dispatches."""
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Annotated, NamedTuple
 
 from .loops import (
@@ -17,7 +19,16 @@ from .loops import (
 )
 from .planning import Planning
 from .told import Read, Tensor, Written
-from .tuning import SCAN_BLOCKS, SCAN_FEW_LINES, SCAN_ITEMS, SCAN_MANY_LINES, SCAN_SHORT_LINE, SCAN_THREADS
+from .tuning import (
+    SCAN_BLOCKS,
+    SCAN_FEW_LINES,
+    SCAN_ITEMS,
+    SCAN_MANY_LINES,
+    SCAN_SHORT_LINE,
+    SCAN_SIDE_BYTES,
+    SCAN_SIDE_THREADS,
+    SCAN_THREADS,
+)
 from .types import define_scratch, define_tensor
 
 MAX_SEGMENTS = 1024
@@ -74,14 +85,16 @@ def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
 
 
 class Segments(NamedTuple):
-    """A dispatch over segments: of which line, how long, from where to where."""
+    """A dispatch over segments: of which line, how long, from where to where. A group has `lines` of them, or
+    each thread one where that is 0."""
 
     length: int
     segment: int
     source: Lines
     target: Lines
     is_exclusive: bool
-    is_grouped: bool
+    lines: int
+    vector: int
     totals: bool
     started: bool
     waits: bool
@@ -90,13 +103,15 @@ class Segments(NamedTuple):
 def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
     """The dispatch, over the segments that loops go through."""
     count = repeats(loops)
-    groups = grid(out, count, 1 if told.is_grouped else SCAN_THREADS, 1)
+    threads = SCAN_SIDE_THREADS if told.lines > 1 else SCAN_THREADS
+    groups = grid(out, count, told.lines if told.lines > 0 else threads, 1)
     out.define("TOTALS", int(told.totals))
     out.define("STARTED", int(told.started))
-    out.define("GROUP_PER_LINE", int(told.is_grouped))
+    out.define("LINES", told.lines)
     out.define("RANK", len(loops))
     out.define("ITEMS", SCAN_ITEMS)
-    out.define("NUM_THREADS", SCAN_THREADS)
+    out.define("VECTOR", told.vector)
+    out.define("NUM_THREADS", threads)
     params = ScanParams(
         count,
         groups.columns,
@@ -112,6 +127,18 @@ def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
     out.dispatch(params, groups, told.waits)
 
 
+def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: int, loops: Loops) -> int:
+    """Elements of a line that are loaded and stored at once: neighbours, at most 4 of them and 16 bytes."""
+    if abs(source.step) != 1 or abs(target.step) != 1:
+        return 1
+    vector = gcd(gcd(min(4, 128 // bits), length), segment)
+    for loop in loops:
+        if loop.size > 1:
+            for stride in loop.strides:
+                vector = gcd(vector, stride)
+    return vector
+
+
 def plan_scan(out: Planning, told: Scan) -> None:
     """One dispatch, or three where lines are cut into segments."""
     check_span(out, told.input)
@@ -123,18 +150,23 @@ def plan_scan(out: Planning, told: Scan) -> None:
     count = repeats(loops)
     least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that are worth a group of their own
     segments = 1 if count >= SCAN_FEW_LINES else min(max(length // least, 1), MAX_SEGMENTS)
-    segment = ceil_div(length, segments)
+    segment = length if segments == 1 else ceil_div(ceil_div(length, segments), SCAN_ITEMS) * SCAN_ITEMS
+    vector = along_vector(told.input.bits, segment, source, target, length, loops)
     segments = ceil_div(length, segment)
     if segments == 1:
-        side_by_side = count >= SCAN_MANY_LINES and loops[-1].strides[-1] < abs(target.step)
+        are_side_by_side = count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step)
         is_alone = length <= (SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_LINE)
-        is_grouped = not is_alone and not side_by_side
+        each = 1
+        if is_alone or (are_side_by_side and count >= SCAN_MANY_LINES):
+            each = 0
+        elif are_side_by_side:
+            each = SCAN_SIDE_BYTES * 8 // told.input.bits
         loops.append(Loop(1, [0, 0]))
         define_tensor(out, told.input)
         define_tensor(out, told.output)
         nothing = told.input.buffer
         out.bind(ScanResources(input=told.input.buffer, starts=nothing, output=told.output.buffer))
-        whole = Segments(length, length, source, target, told.exclusive, is_grouped, False, False, False)
+        whole = Segments(length, length, source, target, told.exclusive, each, vector, False, False, False)
         dispatch_pass(out, whole, loops)
         return
 
@@ -152,17 +184,17 @@ def plan_scan(out: Planning, told: Scan) -> None:
     define_tensor(out, told.input)
     define_scratch(out, told.output.macro, told.input)
     out.bind(ScanResources(input=told.input.buffer, starts=told.input.buffer, output=totals))
-    dispatch_pass(out, Segments(length, segment, source, packed, False, True, True, False, False), dense)
+    dispatch_pass(out, Segments(length, segment, source, packed, False, 1, vector, True, False, False), dense)
 
     define_scratch(out, told.input.macro, told.input)
     define_scratch(out, told.output.macro, told.input)
     out.bind(ScanResources(input=totals, starts=totals, output=starts))
-    each: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
-    dispatch_pass(out, Segments(segments, segments, packed, packed, True, True, False, False, True), each)
+    every: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
+    dispatch_pass(out, Segments(segments, segments, packed, packed, True, 1, 1, False, False, True), every)
 
     define_tensor(out, told.input)
     define_tensor(out, told.output)
     out.bind(ScanResources(input=told.input.buffer, starts=starts, output=told.output.buffer))
     loops.append(Loop(segments, [segment * source.step, segment * target.step]))
-    last = Segments(length, segment, source, target, told.exclusive, True, False, True, True)
+    last = Segments(length, segment, source, target, told.exclusive, 1, vector, False, True, True)
     dispatch_pass(out, last, loops)

@@ -55,7 +55,8 @@ class Map(NamedTuple):
 
     `tensors` are those that it reads, then the one that it writes; `over` is the number of the one whose
     elements are gone through. `elements` are numbers of a tensor's type, two words each. `arrays` have a
-    number for each dimension.
+    number for each dimension; of a shader that is aligned, it is where in the output the tensor begins that
+    is gone through.
     """
 
     is_aligned: bool
@@ -164,17 +165,25 @@ def patches(other: Loop, inner: Loop, vector: int) -> Loops:
 
 
 def plan_aligned(out: Planning, told: Map) -> None:
+    """All tensors in step, as their sizes are those of what is gone through."""
     output = told.tensors[-1]
+    begins: Words = []
+    for array in told.arrays:
+        begin = 0
+        for place, entry in enumerate(array):
+            begin += entry * output.strides[place]
+        begins.append(begin)
     loops = merged(
         [
             Loop(size, [tensor.strides[place] for tensor in told.tensors])
-            for place, size in enumerate(output.sizes)
+            for place, size in enumerate(told.tensors[told.over].sizes)
         ]
     )
     if len(loops) == 0:
         loops.append(lone(len(told.tensors), 1))
     inner = loops[-1]
     outer: Words = [loop.strides[-1] for loop in loops[:-1]]
+    outer.extend(begins)
     vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
     other = other_loop(told, loops, vector)
     for place, tensor in enumerate(told.tensors[:-1]):
@@ -203,5 +212,6 @@ def plan_aligned(out: Planning, told: Map) -> None:
     out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
     scalars: Words = [word(out, number) for number in told.scalars]
+    scalars.extend(begins)
     params = MapParams(count, groups.columns, told.elements, steps, scalars, dimensions(vectors))
     out.dispatch(params, groups, False)

@@ -272,8 +272,12 @@ SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37
 "elements of a thread"
 SCAN_SHORT_LINE = 64  # not measured
 "elements of lines that a thread scans alone"
-SCAN_MANY_LINES = 4096  # not measured
+SCAN_MANY_LINES = 131072  # not measured
 "lines, at least, that a thread each scans where they lie side by side"
+SCAN_SIDE_BYTES = 64  # not measured
+"of lines side by side on which a group works together, where they are fewer"
+SCAN_SIDE_THREADS = 512  # not measured
+"threads in such a group"
 SCAN_FEW_LINES = 256  # not measured
 "lines; with fewer, long ones are cut"
 SCAN_BLOCKS = 16  # not measured
