@@ -106,14 +106,29 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     uint running = 0;
     [loop]
-    for (uint first = 0; first < blocks; first += NUM_THREADS)
+    for (uint first = 0; first < blocks; first += NUM_THREADS * ITEMS)
     {
-        const uint block = first + thread;
+        const uint begin = first + thread * ITEMS;
+        uint counts[ITEMS];
+        uint own = 0;
+        uint i;
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+        {
+            counts[i] = begin + i < blocks ? starts[min(begin + i, blocks)] : 0;
+            own += counts[i];
+        }
         uint before;
         uint all;
-        ScanGroup(thread, block < blocks ? starts[min(block, blocks)] : 0, before, all);
-        if (block < blocks)
-            starts[block] = running + before;
+        ScanGroup(thread, own, before, all);
+        before += running;
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+        {
+            if (begin + i < blocks)
+                starts[begin + i] = before;
+            before += counts[i];
+        }
         running += all;
     }
     if (thread == 0)
@@ -192,7 +207,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (block >= blocks)
         return;
 
+#if STAGE == 0
+    const uint first = block * NUM_THREADS * ITEMS + thread;  // neighbours by neighbouring threads: it only counts
+    const uint apart = NUM_THREADS;
+#else
     const uint first = (block * NUM_THREADS + thread) * ITEMS;
+    const uint apart = 1;
+#endif
     bool found[ITEMS];
     uint own = 0;
     uint i;
@@ -200,8 +221,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (i = 0; i < ITEMS; i++)
     {
         found[i] = false;
-        if (first + i < count)
-            found[i] = IsNonzero(first + i);
+        if (first + i * apart < count)
+            found[i] = IsNonzero(first + i * apart);
         own += found[i];
     }
     uint before;

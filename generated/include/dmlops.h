@@ -29834,7 +29834,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_plan_check_span(planning, &told->output);
     dmlops_plan_check_span(planning, &told->coordinates);
     int64_t count = dmlops_plan_element_count(planning, &told->input.sizes);
-    int64_t blocks = dmlops_plan_ceil_div(planning, count, 1024);
+    int64_t blocks = dmlops_plan_ceil_div(planning, count, 2048);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
     for (int64_t each_1 = 0; each_1 < told->input.sizes.count; ++each_1) {
@@ -29851,7 +29851,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, told->input.bits,
         told->input.is_float));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 8);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);

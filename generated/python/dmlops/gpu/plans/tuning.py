@@ -38,7 +38,7 @@ SCATTER_THREADS = 256  # not measured
 
 NONZERO_THREADS = 256  # not measured
 "threads in a group"
-NONZERO_ITEMS = 4  # not measured
+NONZERO_ITEMS = 8  # not measured
 "elements of a thread"
 
 PHILOX_THREADS = 256  # not measured
