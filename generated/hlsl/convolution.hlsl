@@ -206,9 +206,9 @@ struct Dimension
     int4 outputPadding[2];
     int4 groupCount[2];
     int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
     int4 startPadding[2];
+    int4 dilations[2];
+    int4 strides[2];
     int4 window[2];
     int4 inputSizes2[2];
     Activation activations[ACTIVATION_COUNT];
@@ -264,9 +264,9 @@ struct Dimension
     int4 outputPadding[2];
     int4 groupCount[2];
     int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
     int4 startPadding[2];
+    int4 dilations[2];
+    int4 strides[2];
     int4 window[2];
     int4 inputSizes2[2];
     Activation activations[ACTIVATION_COUNT];
@@ -315,9 +315,9 @@ struct Dimension
     int4 outputPadding[2];
     int4 groupCount[2];
     int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
     int4 startPadding[2];
+    int4 dilations[2];
+    int4 strides[2];
     int4 window[2];
     int4 inputSizes2[2];
     Activation activations[ACTIVATION_COUNT];
@@ -1319,6 +1319,7 @@ int Chosen2(List at, int d, List w)
 
 List Place(List at, List w)
 {
+    const List list1 = SpreadPlace(at, w);
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
@@ -1362,14 +1363,14 @@ REAL_VALUE Filter(List at, int k, List w)
 
 bool AllOf(List w, List at)
 {
-    const List dList1 = SpreadPlace(at, w);
+    const List list1 = SpreadPlace(at, w);
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && FloorRemainder(Entry(dList1, d),
+        result = result && FloorRemainder(Entry(list1, d),
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0;
     }
     return result;

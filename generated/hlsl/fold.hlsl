@@ -47,10 +47,10 @@ struct Dimension
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 outputSizes2[2];
     int4 startPadding[2];
     int4 dilations[2];
     int4 strides[2];
+    int4 outputSizes2[2];
     int4 blocksPerDimension[2];
     int4 windowSizes[2];
     uint count;  // elements to write
@@ -485,11 +485,6 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
     StoreOutput(offset, entry);
 }
 
-int Entry2(List at, List w)
-{
-    return Flat(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
-}
-
 List Back(List at, List w)
 {
     List result = (List)0;
@@ -503,25 +498,30 @@ List Back(List at, List w)
 
 List Block(List at, List w)
 {
-    const List dList1 = Back(at, w);
+    const List list1 = Back(at, w);
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = FloorQuotient(Entry(dList1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
+        result.entries[d] = FloorQuotient(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
     return result;
+}
+
+int Entry2(List at, List w)
+{
+    return Flat(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
 }
 
 bool OnStride(List at, List w)
 {
-    const List dList1 = Back(at, w);
+    const List list1 = Back(at, w);
     const int dFirst = 0;
     const int dLast = DIMENSION_COUNT_BOUND;
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && FloorRemainder(Entry(dList1, d),
+        result = result && FloorRemainder(Entry(list1, d),
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0;
     }
     return result;
@@ -536,11 +536,12 @@ INPUT_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if (Inside(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
+        const List list1 = Block(at, w);
+        if (Inside(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
             && OnStride(at, w))
         {
             result += ReadInput(Listed(Entry(at, 0), Entry2(at, w),
-                Flat(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
+                Flat(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
         }
     }
     return result;

@@ -656,12 +656,11 @@ void WriteKeptBase(uint number, REAL_VALUE entry)
 
 List Region(List c, List w)
 {
-    const List dList1 = ListOf(before[0], before[1], BEFORE_LENGTH);
     List result = (List)0;
     result.length = 4;
     [unroll]
     for (int d = 0; d < 4; d++)
-        result.entries[d] = Entry(c, d) + Entry(w, d) - Entry(dList1, d);
+        result.entries[d] = Entry(c, d) + Entry(w, d) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
     return result;
 }
 
@@ -674,9 +673,10 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if (Inside(Region(at, w), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+        const List list1 = Region(at, w);
+        if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         {
-            result += (REAL_VALUE)ReadInput(Region(at, w)) * (REAL_VALUE)ReadInput(Region(at, w));
+            result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
         }
     }
     return result;

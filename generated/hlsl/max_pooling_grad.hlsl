@@ -603,14 +603,14 @@ int Chosen(List at)
 
 List Last(List at)
 {
-    const List dList1 = ListOf(results[0], results[1], RESULTS_LENGTH);
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = max(min(FloorQuotient(Entry(at, d + 2)
             + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d),
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + 1, Entry(dList1, d)), 0);
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + 1,
+            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
     return result;
 }
 
@@ -622,14 +622,14 @@ int Before(List at, int d)
 
 List First(List at)
 {
-    const List dList1 = ListOf(results[0], results[1], RESULTS_LENGTH);
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = max(min(FloorQuotient(Before(at, d)
             + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)), Entry(dList1, d)), 0);
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)),
+            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
     return result;
 }
 

@@ -562,41 +562,40 @@ int64_t Length(List at, int d)
 
 List First(List at)
 {
-    const List dList1 = ListOf(pooled[0], pooled[1], POOLED_LENGTH);
     List result = (List)0;
     result.length = 2;
     [unroll]
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(FloorQuotient((int64_t)Entry(at, d + 2) * Length(at, d),
-            (int64_t)Entry(dList1, d)) + Corner(at, 2 - d),
+            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
             (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
     return result;
 }
 
 List Last(List at)
 {
-    const List dList1 = ListOf(pooled[0], pooled[1], POOLED_LENGTH);
     List result = (List)0;
     result.length = 2;
     [unroll]
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(FloorQuotient((int64_t)(Entry(at, d + 2) + 1) * Length(at, d)
-            + (int64_t)Entry(dList1, d) - (int64_t)1, (int64_t)Entry(dList1, d)) + Corner(at, 2 - d),
+            + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d) - (int64_t)1,
+            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
             (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
     return result;
 }
 
 bool AllOf(List at)
 {
-    const List dList1 = First(at);
-    const List dList2 = Last(at);
+    const List list1 = First(at);
+    const List list2 = Last(at);
     const int dFirst = 0;
     const int dLast = 2;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && Entry(dList1, d) < Entry(dList2, d);
+        result = result && Entry(list1, d) < Entry(list2, d);
     }
     return result;
 }

@@ -67,12 +67,10 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The quotient of integers, rounded down, for a positive divisor: as rounding toward 0 of the other bits
+// The quotient of integers, rounded down, for a positive divisor: of the other bits, if it is negative, rounded toward
+// 0
 int FloorDivide(int dividend, int divisor)
 {
-    [branch]
-    if (divisor == 1)  // as most steps are
-        return dividend;
     const int sign = dividend >> 31;
     return (int)((uint)(dividend ^ sign) / (uint)divisor) ^ sign;
 }

@@ -48,8 +48,8 @@ struct Dimension
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 blocksPerDimension[2];
-    int4 strides[2];
     int4 inputSizes2[2];
+    int4 strides[2];
     int4 dilations[2];
     int4 startPadding[2];
     int4 inputSizes3[2];
@@ -487,23 +487,24 @@ List Entry2(List at)
 
 List Place(List at)
 {
-    const List dList1 = Block(at);
-    const List dList2 = Entry2(at);
+    const List list1 = Block(at);
+    const List list2 = Entry2(at);
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = Entry(dList1, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(dList2, d + 1) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
+        result.entries[d] = Entry(list1, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
+            + Entry(list2, d + 1) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
 }
 
 INPUT_VALUE Chosen(List at)
 {
-    if (Inside(Place(at), ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
+    const List list1 = Place(at);
+    if (Inside(list1, ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
     {
-        return ReadInput(Join(Listed(Entry(at, 0), Entry(Entry2(at), 0)), Place(at)));
+        return ReadInput(Join(Listed(Entry(at, 0), Entry(Entry2(at), 0)), list1));
     }
     return (INPUT_VALUE)0;
 }

@@ -23927,6 +23927,7 @@ typedef struct dmlops_plan_Segments {
     dmlops_plan_Lines target;
     int is_exclusive;
     int64_t lines;
+    int64_t items;
     int64_t vector;
     int totals;
     int started;
@@ -31298,7 +31299,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)told->started);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), told->lines);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops->count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), told->items);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), told->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
     dmlops_plan_Dimension_10 made_1;
@@ -31359,6 +31360,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t segment = (segments == 1) ? length : dmlops_multiply(dmlops_plan_ceil_div(planning,
         dmlops_plan_ceil_div(planning, length, segments), 4), 4);
     int64_t vector = dmlops_plan_along_vector(planning, told->input.bits, segment, &source, &target, length, &loops);
+    int64_t items = (vector == 1) ? 4 : dmlops_max(4, dmlops_divide(128, told->input.bits));
     segments = dmlops_plan_ceil_div(planning, length, segment);
     if (segments == 1) {
         int are_side_by_side = (count >= 256) && (loops.items[dmlops_item(planning, -1,
@@ -31370,7 +31372,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             each = 0;
         } else {
             if (are_side_by_side) {
-                each = dmlops_divide(512, told->input.bits);
+                each = dmlops_divide(256, told->input.bits);
+                items = 8;
             }
         }
         dmlops_plan_int_16 made_2;
@@ -31391,13 +31394,15 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_out_read(planning, &made_4.input);
         dmlops_out_read(planning, &made_4.starts);
         dmlops_out_write(planning, &made_4.output);
+        int exclusive = told->exclusive;
         dmlops_plan_Segments whole;
         whole.length = length;
         whole.segment = length;
         whole.source = source;
         whole.target = target;
-        whole.is_exclusive = told->exclusive;
+        whole.is_exclusive = exclusive;
         whole.lines = each;
+        whole.items = items;
         whole.vector = vector;
         whole.totals = 0;
         whole.started = 0;
@@ -31451,74 +31456,76 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_read(planning, &made_11.input);
     dmlops_out_read(planning, &made_11.starts);
     dmlops_out_write(planning, &made_11.output);
-    dmlops_plan_Segments made_12;
-    made_12.length = length;
-    made_12.segment = segment;
-    made_12.source = source;
-    made_12.target = packed;
-    made_12.is_exclusive = 0;
-    made_12.lines = 1;
-    made_12.vector = vector;
-    made_12.totals = 1;
-    made_12.started = 0;
-    made_12.waits = 0;
-    dmlops_plan_dispatch_pass(planning, &made_12, &dense);
+    dmlops_plan_Segments first;
+    first.length = length;
+    first.segment = segment;
+    first.source = source;
+    first.target = packed;
+    first.is_exclusive = 0;
+    first.lines = 1;
+    first.items = items;
+    first.vector = vector;
+    first.totals = 1;
+    first.started = 0;
+    first.waits = 0;
+    dmlops_plan_dispatch_pass(planning, &first, &dense);
     dmlops_plan_define_scratch(planning, told->input.macro, &told->input);
     dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
-    dmlops_plan_ScanResources made_13;
-    made_13.input = totals;
-    made_13.starts = totals;
-    made_13.output = starts;
-    dmlops_out_read(planning, &made_13.input);
-    dmlops_out_read(planning, &made_13.starts);
-    dmlops_out_write(planning, &made_13.output);
+    dmlops_plan_ScanResources made_12;
+    made_12.input = totals;
+    made_12.starts = totals;
+    made_12.output = starts;
+    dmlops_out_read(planning, &made_12.input);
+    dmlops_out_read(planning, &made_12.starts);
+    dmlops_out_write(planning, &made_12.output);
     dmlops_plan_Loop_16 every;
     every.count = 0;
-    dmlops_plan_int_16 made_14;
-    made_14.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
-    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
-    dmlops_plan_Loop made_15;
-    made_15.size = count;
-    dmlops_plan_int_16_copy(&made_15.strides, &made_14);
-    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_15);
-    dmlops_plan_int_16 made_16;
-    made_16.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
-    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
-    dmlops_plan_Loop made_17;
-    made_17.size = 1;
-    dmlops_plan_int_16_copy(&made_17.strides, &made_16);
-    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_17);
-    dmlops_plan_Segments made_18;
-    made_18.length = segments;
-    made_18.segment = segments;
-    made_18.source = packed;
-    made_18.target = packed;
-    made_18.is_exclusive = 1;
-    made_18.lines = 1;
-    made_18.vector = 1;
-    made_18.totals = 0;
-    made_18.started = 0;
-    made_18.waits = 1;
-    dmlops_plan_dispatch_pass(planning, &made_18, &every);
+    dmlops_plan_int_16 made_13;
+    made_13.count = 0;
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, segments);
+    dmlops_plan_Loop made_14;
+    made_14.size = count;
+    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
+    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_14);
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_int_16_insert(planning, &made_15, made_15.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_15, made_15.count, 0);
+    dmlops_plan_Loop made_16;
+    made_16.size = 1;
+    dmlops_plan_int_16_copy(&made_16.strides, &made_15);
+    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_16);
+    dmlops_plan_Segments between;
+    between.length = segments;
+    between.segment = segments;
+    between.source = packed;
+    between.target = packed;
+    between.is_exclusive = 1;
+    between.lines = 1;
+    between.items = 4;
+    between.vector = 1;
+    between.totals = 0;
+    between.started = 0;
+    between.waits = 1;
+    dmlops_plan_dispatch_pass(planning, &between, &every);
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
-    dmlops_plan_ScanResources made_19;
-    made_19.input = told->input.buffer;
-    made_19.starts = starts;
-    made_19.output = told->output.buffer;
-    dmlops_out_read(planning, &made_19.input);
-    dmlops_out_read(planning, &made_19.starts);
-    dmlops_out_write(planning, &made_19.output);
-    dmlops_plan_int_16 made_20;
-    made_20.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
-    dmlops_plan_Loop made_21;
-    made_21.size = segments;
-    dmlops_plan_int_16_copy(&made_21.strides, &made_20);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_21);
+    dmlops_plan_ScanResources made_17;
+    made_17.input = told->input.buffer;
+    made_17.starts = starts;
+    made_17.output = told->output.buffer;
+    dmlops_out_read(planning, &made_17.input);
+    dmlops_out_read(planning, &made_17.starts);
+    dmlops_out_write(planning, &made_17.output);
+    dmlops_plan_int_16 made_18;
+    made_18.count = 0;
+    dmlops_plan_int_16_insert(planning, &made_18, made_18.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_18, made_18.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_Loop made_19;
+    made_19.size = segments;
+    dmlops_plan_int_16_copy(&made_19.strides, &made_18);
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_19);
     dmlops_plan_Segments last;
     last.length = length;
     last.segment = segment;
@@ -31526,6 +31533,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     last.target = target;
     last.is_exclusive = told->exclusive;
     last.lines = 1;
+    last.items = items;
     last.vector = vector;
     last.totals = 0;
     last.started = 1;
@@ -33349,7 +33357,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
 }
 
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
-static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "WINDOW", "INPUT_SIZES2"};
+static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const char* const dmlops_convolution_bounds[] = {"DIMS", "INPUT_DIMENSION_COUNT", "ANY_IS_OUTPUT_SIZES_ENTRY", "INPUT_DIMENSION_COUNT2", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
@@ -33404,7 +33412,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
-    dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
@@ -33412,7 +33420,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
-    dmlops_append(&list6, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list6, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
@@ -41427,7 +41435,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
 }
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_fold_lists[] = {"OUTPUT_SIZES2", "START_PADDING", "DILATIONS", "STRIDES", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
+static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
@@ -41458,20 +41466,20 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     told.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
-    dmlops_append(&list1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
-    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
-    dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
-    dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list4, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
+    dmlops_append(&list4, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list let_PaddedSizes;
     let_PaddedSizes.count = 0;
@@ -41501,7 +41509,7 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
 }
 
 static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "STRIDES", "INPUT_SIZES2", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
+static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
@@ -41548,12 +41556,12 @@ static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* des
     dmlops_tell_sizes(planning, &told.lists, &let_BlocksPerDimension, 1);
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
+    dmlops_append(&list1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
-    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
-    dmlops_append(&list2, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
@@ -18,29 +17,12 @@ from dmlgen.outputs.uniforms import macro, plain
 REAL = "REAL_VALUE"
 
 
-@dataclass
-class Turn:
-    """A turn of a loop over dimensions: its variable, and the lists that are worked out before it, since they
-    are the same in all turns: the names of the locals that hold them, by their texts."""
-
-    variable: str
-    lists: dict[str, str] = field(default_factory=dict)
-
-    def list_of(self, text: str) -> str:
-        """The name of the local that holds a list."""
-        return self.lists.setdefault(text, f"{self.variable}List{len(self.lists) + 1}")
-
-    @property
-    def lines(self) -> list[str]:
-        return [f"const List {name} = {text};" for text, name in self.lists.items()]
-
-
 class FunctionPrinter(NumberPrinter):
     """Prints functions of a definition when they are first called.
 
     A text is an expression of HLSL without statements. `_locals` are those of the function being printed that
-    are made of elements; floats of what is being printed decide where `_single` is set. `_turn`
-    is the loop over dimensions whose body is being printed, if it is one.
+    are made of elements; floats of what is being printed decide where `_single` is set. `_lists`
+    are locals that hold lists, by what these are.
     """
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
@@ -51,7 +33,7 @@ class FunctionPrinter(NumberPrinter):
         self._taken = frozenset(taken)
         self._single = False
         self._locals: Bits = {}
-        self._turn: Turn | None = None
+        self._lists: dict[ir.Expr, str] = {}
         self._names: dict[object, str] = {}
 
     def deciding(self, node: ir.Expr, outer: int = 0) -> str:
@@ -90,15 +72,27 @@ class FunctionPrinter(NumberPrinter):
         """The name of a function, written when it is first asked for."""
         if key not in self._names:
             self._names[key] = free(pascal(word), self._taken, self._names.values())
-            before, self._turn = self._turn, None
+            before, self._lists = self._lists, {}
             lines = "\n".join(f"    {line}" for line in body())
-            self._turn = before
+            self._lists = before
             precise = "precise " if self._single and type_ == REAL else ""
             head = f"{precise}{type_} {self._names[key]}({', '.join(parameters)})"
             self.texts.append(f"{head}\n{{\n{lines}\n}}")
         return self._names[key]
 
+    def _named(self, lists: Iterable[ir.Expr]) -> list[str]:
+        """Statements that work lists out, each once, for all that is printed until `_lists` is put back."""
+        lines = []
+        for one in dict.fromkeys(lists):
+            if one not in self._lists:
+                text, name = self.print(one), f"list{len(self._lists) + 1}"
+                self._lists = {**self._lists, one: name}
+                lines.append(f"const List {name} = {text};")
+        return lines
+
     def apply(self, node: ir.Apply) -> str:
+        if node in self._lists:
+            return self._lists[node]
         function, body = node.function, node.function.body
         inner = self.widths.parameters(function, node.arguments, self._locals)
         of_floats = body.type.kind in ("float", "element")
@@ -136,8 +130,14 @@ class FunctionPrinter(NumberPrinter):
         if isinstance(node, ir.Definition) and not is_constant(node):
             return self._returned(node.value)
         if isinstance(node, ir.Conditional) and not is_constant(node):
-            lines = [f"if ({self.deciding(node.test)})", *braced(self._returned(node.then))]
-            return [*lines, *self._returned(node.otherwise)]
+            before = self._lists
+            lines = self._named(
+                one for one in lists_in(node.test) if one in (*lists_in(node.then), *lists_in(node.otherwise))
+            )
+            lines += [f"if ({self.deciding(node.test)})", *braced(self._returned(node.then))]
+            lines += self._returned(node.otherwise)
+            self._lists = before
+            return lines
         return [f"return {self.print(node)};"]
 
     def _call(self, function: str, *texts: str) -> str:
@@ -153,6 +153,15 @@ def type_name(type_: ir.Type, wide: bool = False) -> str:
     if type_ == ir.INT and wide:
         return "int64_t"
     return {"bool": "bool", "float": REAL, "ints": "List", "floats": "Reals"}.get(type_.kind, "int")
+
+
+def lists_in(node: ir.Expr) -> list[ir.Expr]:
+    """The lists that functions return, innermost first, in an expression outside of its loops; those that the
+    host tells are at hand anyway."""
+    if isinstance(node, ir.Fold | ir.Reduce) or is_constant(node):
+        return []
+    inner = [one for child in ir.children(node) for one in lists_in(child)]
+    return [*inner, node] if isinstance(node, ir.Apply) and node.type == ir.INTS else inner
 
 
 def braced(lines: list[str]) -> list[str]:

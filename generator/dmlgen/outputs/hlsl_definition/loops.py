@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.defined import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count
-from dmlgen.outputs.hlsl_definition.functions import Turn, braced
+from dmlgen.outputs.hlsl_definition.functions import braced, lists_in
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
 
@@ -61,11 +63,12 @@ class LoopPrinter(TensorPrinter):
             last = f"min({upper}, {lower} + {MAX_RANK})"
         elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
             count = last = upper
-        self._turn = turn = Turn(variable)
+        before = self._lists
+        lines = self._named(_same_in_all(lists_in(node.body), {node.loop.variable.name}))
         body = self._narrow(node.body)
-        self._turn = None
+        self._lists = before
         return [
-            *turn.lines,
+            *lines,
             "List result = (List)0;",
             f"result.length = {count};",
             "[unroll]",
@@ -74,20 +77,16 @@ class LoopPrinter(TensorPrinter):
             "return result;",
         ]
 
-    def _listed_before(self, node: ir.Expr) -> str:
-        """A list, which is worked out before the loop over dimensions under way if all its turns have the
-        same."""
-        text, turn = self.deciding(node), self._turn
-        if turn is None or not isinstance(node, ir.Apply) or turn.variable in map(local, free_locals(node)):
-            return text
-        return turn.list_of(text)
-
     def _looped(self, node: ir.Fold) -> list[str]:
         outer = self._locals
         loops = {each.variable.name for each in node.loops}
         self._locals = {name: bits for name, bits in outer.items() if name not in loops}
         chooses = node.kind in ("argmax", "argmin")
-        over = self._turn = Turn(local(node.loops[0].variable.name)) if node.unrolled else None
+        before, condition = self._lists, node.condition
+        in_body, in_test = lists_in(node.body), [] if condition is None else lists_in(condition)
+        lines = self._named(_same_in_all((*in_test, *in_body), loops)) if node.unrolled else []
+        twice = [one for one in in_body if one in in_test] if len(node.loops) == 1 else []
+        each_turn = self._named(twice)
         if chooses:
             turn = self._choosing(node)
         else:
@@ -95,10 +94,10 @@ class LoopPrinter(TensorPrinter):
                 self.called |= {"Min", "Max"}
             turn = [_TURN[node.kind].format(self._term(node))]
         tests = self._tests(node)
-        self._locals, self._turn = outer, None
-        bounds: list[str] = [] if over is None else over.lines
+        self._locals, self._lists = outer, before
+        bounds = lines
         for each, test in reversed(list(zip(node.loops, tests, strict=True))):
-            turn = [f"if ({' && '.join(test)})", *braced(turn)] if test else turn
+            turn = [*each_turn, f"if ({' && '.join(test)})", *braced(turn)] if test else turn
             turn = [*self._loop(each, bounds), *braced(turn)]
         precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
         start = self._start(node)
@@ -191,3 +190,8 @@ class LoopPrinter(TensorPrinter):
             "}",
             "found = true;",
         ]
+
+
+def _same_in_all(lists: Iterable[ir.Expr], variables: set[str]) -> Iterator[ir.Expr]:
+    """Those that use none of the variables."""
+    return (one for one in lists if variables.isdisjoint(free_locals(one)))

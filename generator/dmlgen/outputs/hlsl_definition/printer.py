@@ -116,7 +116,7 @@ class ShaderPrinter(LoopPrinter):
     def index(self, node: ir.Index) -> str:
         if isinstance(node.index, ir.Local) and node.index.varies and is_constant(node.sequence):
             return self._read_in_place(self.constants.of(node.sequence), local(node.index.name))
-        text = f"Entry({self._listed_before(node.sequence)}, {self._narrow(node.index)})"
+        text = f"Entry({self.deciding(node.sequence)}, {self._narrow(node.index)})"
         return f"({REAL}){text}" if node.type == ir.FLOAT else text
 
     def _read_in_place(self, listed: Constant, d: str) -> str:

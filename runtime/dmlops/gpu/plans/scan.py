@@ -26,8 +26,10 @@ from .tuning import (
     SCAN_MANY_LINES,
     SCAN_SHORT_LINE,
     SCAN_SIDE_BYTES,
+    SCAN_SIDE_ITEMS,
     SCAN_SIDE_THREADS,
     SCAN_THREADS,
+    SCAN_VECTOR_BITS,
 )
 from .types import define_scratch, define_tensor
 
@@ -86,7 +88,7 @@ def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
 
 class Segments(NamedTuple):
     """A dispatch over segments: of which line, how long, from where to where. A group has `lines` of them, or
-    each thread one where that is 0."""
+    each thread one where that is 0; a thread loads so many `items` at once, `vector` of them together."""
 
     length: int
     segment: int
@@ -94,6 +96,7 @@ class Segments(NamedTuple):
     target: Lines
     is_exclusive: bool
     lines: int
+    items: int
     vector: int
     totals: bool
     started: bool
@@ -109,7 +112,7 @@ def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
     out.define("STARTED", int(told.started))
     out.define("LINES", told.lines)
     out.define("RANK", len(loops))
-    out.define("ITEMS", SCAN_ITEMS)
+    out.define("ITEMS", told.items)
     out.define("VECTOR", told.vector)
     out.define("NUM_THREADS", threads)
     params = ScanParams(
@@ -152,6 +155,7 @@ def plan_scan(out: Planning, told: Scan) -> None:
     segments = 1 if count >= SCAN_FEW_LINES else min(max(length // least, 1), MAX_SEGMENTS)
     segment = length if segments == 1 else ceil_div(ceil_div(length, segments), SCAN_ITEMS) * SCAN_ITEMS
     vector = along_vector(told.input.bits, segment, source, target, length, loops)
+    items = SCAN_ITEMS if vector == 1 else max(SCAN_ITEMS, SCAN_VECTOR_BITS // told.input.bits)
     segments = ceil_div(length, segment)
     if segments == 1:
         are_side_by_side = count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step)
@@ -161,12 +165,14 @@ def plan_scan(out: Planning, told: Scan) -> None:
             each = 0
         elif are_side_by_side:
             each = SCAN_SIDE_BYTES * 8 // told.input.bits
+            items = SCAN_SIDE_ITEMS
         loops.append(Loop(1, [0, 0]))
         define_tensor(out, told.input)
         define_tensor(out, told.output)
         nothing = told.input.buffer
         out.bind(ScanResources(input=told.input.buffer, starts=nothing, output=told.output.buffer))
-        whole = Segments(length, length, source, target, told.exclusive, each, vector, False, False, False)
+        exclusive = told.exclusive
+        whole = Segments(length, length, source, target, exclusive, each, items, vector, False, False, False)
         dispatch_pass(out, whole, loops)
         return
 
@@ -184,17 +190,19 @@ def plan_scan(out: Planning, told: Scan) -> None:
     define_tensor(out, told.input)
     define_scratch(out, told.output.macro, told.input)
     out.bind(ScanResources(input=told.input.buffer, starts=told.input.buffer, output=totals))
-    dispatch_pass(out, Segments(length, segment, source, packed, False, 1, vector, True, False, False), dense)
+    first = Segments(length, segment, source, packed, False, 1, items, vector, True, False, False)
+    dispatch_pass(out, first, dense)
 
     define_scratch(out, told.input.macro, told.input)
     define_scratch(out, told.output.macro, told.input)
     out.bind(ScanResources(input=totals, starts=totals, output=starts))
     every: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
-    dispatch_pass(out, Segments(segments, segments, packed, packed, True, 1, 1, False, False, True), every)
+    between = Segments(segments, segments, packed, packed, True, 1, SCAN_ITEMS, 1, False, False, True)
+    dispatch_pass(out, between, every)
 
     define_tensor(out, told.input)
     define_tensor(out, told.output)
     out.bind(ScanResources(input=told.input.buffer, starts=starts, output=told.output.buffer))
     loops.append(Loop(segments, [segment * source.step, segment * target.step]))
-    last = Segments(length, segment, source, target, told.exclusive, 1, vector, False, True, True)
+    last = Segments(length, segment, source, target, told.exclusive, 1, items, vector, False, True, True)
     dispatch_pass(out, last, loops)

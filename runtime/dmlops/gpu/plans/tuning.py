@@ -264,18 +264,22 @@ THIN_NEIGHBOURS = 4  # not measured
 THIN_VECTORS = 4  # not measured
 "vectors that one thread has under way"
 
-SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.97, 512 at 0.52
+SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.93
 "threads in a group"
-SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37
-"elements of a thread"
+SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 of single elements, of vectors 8 at 0.81
+"elements of a thread, at least"
+SCAN_VECTOR_BITS = 128  # NVIDIA H200: of halves 64 at 0.86
+"bits of a thread's elements, at least, where they are loaded in vectors"
 SCAN_SHORT_LINE = 64  # not measured
 "elements of lines that a thread scans alone"
-SCAN_MANY_LINES = 131072  # not measured
+SCAN_MANY_LINES = 131072  # NVIDIA H200: with 4096 lines, groups that share them are 13 times as fast
 "lines, at least, that a thread each scans where they lie side by side"
-SCAN_SIDE_BYTES = 64  # not measured
+SCAN_SIDE_BYTES = 32  # NVIDIA H200: 64 at 0.94 of float32 and at 0.63 of float16
 "of lines side by side on which a group works together, where they are fewer"
-SCAN_SIDE_THREADS = 512  # not measured
-"threads in such a group"
+SCAN_SIDE_ITEMS = 8  # NVIDIA H200: 4 at 0.71
+"elements of a thread in such a group"
+SCAN_SIDE_THREADS = 512  # NVIDIA H200: 1024 with 64 bytes at 1.13 of float32 and at 0.90 of float16
+"threads in it"
 SCAN_FEW_LINES = 256  # not measured
 "lines; with fewer, long ones are cut"
 SCAN_BLOCKS = 16  # not measured

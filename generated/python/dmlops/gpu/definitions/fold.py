@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 1, 0, 2, 0, False, -1, -1),
     ],
-    lists=["OUTPUT_SIZES2", "START_PADDING", "DILATIONS", "STRIDES", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"],
+    lists=["START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"],
     float_lists=0,
     bounds=["LEN", "LEN2", "LEN3", "DIMENSION_COUNT"],
     float_numbers=0,
@@ -77,10 +77,10 @@ def told(desc: Any, index: int) -> Definition:
         tensors,
         [],
         [
-            limited(output_sizes[1:2] + desc.WindowSizes),
             limited(desc.StartPadding),
             limited(desc.Dilations),
             limited(desc.Strides),
+            limited(output_sizes[1:2] + desc.WindowSizes),
             limited(
                 tuple(
                     quotient(

@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 1, 0, 2, 0, False, -1, -1),
     ],
-    lists=["BLOCKS_PER_DIMENSION", "STRIDES", "INPUT_SIZES2", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
+    lists=["BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
     float_lists=0,
     bounds=["DIMENSION_COUNT", "LEN", "LEN2", "LEN3"],
     float_numbers=0,
@@ -99,8 +99,8 @@ def told(desc: Any, index: int) -> Definition:
                     for d in range(len_)
                 )
             ),
-            limited(desc.Strides),
             limited(input_sizes[1:2] + desc.WindowSizes),
+            limited(desc.Strides),
             limited(desc.Dilations),
             limited(desc.StartPadding),
             limited(input_sizes[2:]),
