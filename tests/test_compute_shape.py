@@ -348,6 +348,31 @@ def test_join_and_split(device: Any, data_type: str) -> None:
         check(device, "SPLIT", cut, {"InputTensor": whole}, {"OutputTensors": parts}, strides)
 
 
+@pytest.mark.parametrize("rank", range(1, 9))
+def test_join_along_every_axis(device: Any, rank: int) -> None:
+    """Parts that begin at whole vectors, and between them."""
+    rng = np.random.default_rng(rank)
+    sizes = [1, 2, 1, 3, 2, 1, 2, 8][-rank:]
+    types = newest_types("JOIN")
+    for axis in range(rank):
+        lengths = (8, 4, 1) if axis == rank - 1 else (2, 1)
+        shapes = [[n if d == axis else size for d, size in enumerate(sizes)] for n in lengths]
+        for data_type in ("int8", types[(rank + axis) % len(types)]):
+            parts = [random_bits(rng, each, data_type) for each in shapes]
+            members = {"InputCount": len(parts), "Axis": axis}
+            whole = np.concatenate(parts, axis)
+            for strides in LAYOUTS:
+                check(device, "JOIN", members, {"InputTensors": parts}, {"OutputTensor": whole}, strides)
+
+
+def test_join_of_inputs_that_repeat(device: Any) -> None:
+    rows = [np.tile(np.arange(8, dtype=np.float64) + n, (3, 1)) for n in range(2)]
+    for axis in range(2):
+        expected = {"OutputTensor": np.concatenate(rows, axis)}
+        members = {"InputCount": 2, "Axis": axis}
+        check(device, "JOIN", members, {"InputTensors": rows}, expected, {"InputTensors": [0, 1]})
+
+
 # REVERSE_SUBSEQUENCES
 
 
