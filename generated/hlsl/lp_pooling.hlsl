@@ -44,7 +44,8 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
 //   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0: the value of a member, or what is so in any or in
+//              all dimensions
 //   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  its bits: 64 or 32

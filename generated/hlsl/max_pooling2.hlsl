@@ -47,7 +47,8 @@
 //   OutputIndicesTensor: UINT64, UINT32
 //   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
 //   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0: the value of a member, or what is so in any or in
+//              all dimensions
 //   X_LOWEST   least value of the data type of InputTensor
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if its elements are floats, else 0

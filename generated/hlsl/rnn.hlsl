@@ -25,19 +25,20 @@
 //   THREAD_COLUMNS  columns of these: 1, 2, or a multiple of 4
 //   WEIGHTS_VECTOR  neighbouring weights that are read at once, all of one sum: 1 or 4
 //   FETCHES    such vectors of each sum that a thread reads before it uses them, 1 or more
+//   ALONE      1 where a single group goes through all steps of a recurrence; else 0
 //   WAITING    1 for Vulkan only: a dispatch goes through all steps of a recurrence, and its groups wait for one
 //              another; else 0
 //   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded
 //              to halves for that, and become infinite where they are too large. -Vd then, and VulkanKHR as the
 //              module's memory model (examples/README.md). Of the macros above only SUM_ROWS, SUM_COLUMNS, a multiple
-//              of 16, and WAITING are there, and
+//              of 16, and WAITING are there, ALONE is 0, and
 //     TILE_ROWS  rows of a tile: SUM_ROWS of each sum, one sum after the other, filled up to a multiple of 16
 //     TILE_DEPTH  products of a tile: 16 times the waves that share the products of the same sums, or a multiple
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or more
 //     STAYING    1 in a recurrence where AHEAD tiles are all products, and weights stay in registers from step to step;
-//              else 0. Then waves have 16 rows and 16 columns, and no thread more than one element
+//              else 0. Then there are 16 columns
 // In all passes:
 //   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
@@ -1428,7 +1429,7 @@ int Steps(int b)
 
 bool Running(List at)
 {
-    return Entry(at, 0) <= Steps(Entry(at, 2));
+    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Steps(Entry(at, 2));
 }
 
 bool Reversed(int d)
@@ -1557,6 +1558,9 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // 2: a group, 3: a wave
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+[[vk::ext_instruction(61)]] uint4 LoadVisible([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands,
+    uint scope);
+#define READ_ANEW 0x31  // memory operands: Volatile, MakePointerVisible, NonPrivatePointer
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
@@ -1565,14 +1569,20 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 static const uint WAVES = NUM_THREADS / 32, wavesAcross = SUM_COLUMNS / WAVE_COLUMNS, wavesDown = TILE_ROWS / WAVE_ROWS;
 static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);  // with the same sums, of which each adds up a part
 static const uint eights = TILE_DEPTH / 8, tilePitch = eights + 1;  // one more, against bank conflicts
-static const uint factorsStart = STAYING ? 0 : TILE_ROWS * tilePitch, tileEnd = factorsStart + SUM_COLUMNS * tilePitch;
+static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart + SUM_COLUMNS * tilePitch;
 static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint sumPitch = WAVE_ROWS / 4 + 1;
 // columns of a wave that are there at once
 static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
 static const uint sumsEnd = WAVES * atOnce * sumPitch;
+#if STAYING
+// Each wave has a part for its states, then for its sums, both column by column.
+static const uint statePitch = eights / wavesDeep + 1, ownPitch = statePitch > sumPitch ? statePitch : sumPitch;
+static const uint placesStart = WAVES * SUM_COLUMNS * ownPitch;
+#else
 static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
+#endif
 static const uint placesEnd = placesStart + TILE_ROWS + SUM_COLUMNS;
 groupshared uint4 tiles[placesEnd + WAITING];
 
@@ -1618,12 +1628,26 @@ float Sum(uint row, uint column)
     }
     return total;
 }
+
+// The same of four neighbouring rows
+float4 FourSums(uint row, uint column)
+{
+    float4 total = 0;
+    [unroll]
+    for (uint deep = 0; deep < wavesDeep; deep++)
+    {
+        const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
+        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4],
+            NON_PRIVATE));
+    }
+    return total;
+}
 #endif
 
 #if WAITING
 // The first word of scratch counts the steps that groups are through with, those of all groups together. A group that
 // waits in vain gives up, and so do all others: the device does not run all of them at once. A dispatch of one group
-// does what is left.
+// does what is left. With STAYING that word says no more than whether one gave up, and that dispatch does all again.
 #define GIVEN_UP 0x80000000u
 static const uint MOST_POLLS = 1 << 16;
 // Scopes and memory semantics of SPIR-V. Matrix units go with Vulkan's memory model, where these are more explicit.
@@ -1650,28 +1674,19 @@ static const uint MOST_POLLS = 1 << 16;
 groupshared uint told;
 #endif
 
-#if STAYING
-// States tell by themselves whether they are there, and all that groups exchange is atomic: nothing else is to be
-// ordered. The thread that waits has no element to read for.
-#define WAITING_THREAD (NUM_THREADS - 1)
-#define TELLS 0
-#else
-#define WAITING_THREAD 0
-#define TELLS RELEASED
-#endif
-
+#if !STAYING
 void TellThrough(uint thread)
 {
     Meet(OF_GROUP, OF_GROUP, BOTH);
-    if (thread == WAITING_THREAD)
-        AtomicAdd(scratch[0].x, OF_DEVICE, TELLS, 1);
+    if (thread == 0)
+        AtomicAdd(scratch[0].x, OF_DEVICE, RELEASED, 1);
 }
 
 bool AreThrough(uint step, uint thread)
 {
     if (groupColumns == 1 || step == 1)
         return true;
-    if (thread == WAITING_THREAD)
+    if (thread == 0)
     {
         const uint wanted = groupColumns * (step - 1);
         uint found = 0;
@@ -1680,9 +1695,7 @@ bool AreThrough(uint step, uint thread)
             found = AtomicLoad(scratch[0].x, OF_DEVICE, 0);
         if (found < wanted)
             found = AtomicOr(scratch[0].x, OF_DEVICE, 0, GIVEN_UP) | GIVEN_UP;
-#if !STAYING
         Order(OF_DEVICE, ACQUIRED);
-#endif
 #if MATRIX_UNITS
         StoreShared(tiles[placesEnd], uint4(found, 0, 0, 0), NON_PRIVATE);
 #else
@@ -1696,6 +1709,7 @@ bool AreThrough(uint step, uint thread)
     return told < GIVEN_UP;
 #endif
 }
+#endif
 #endif
 
 #if PASS == 4
@@ -1746,16 +1760,26 @@ ReadBefore Read(List at)
     return before;
 }
 
-void WriteElement(List at, ReadBefore before, float sums[1])
+// The row-major number of an element
+uint NumberOf(List at)
 {
     uint number = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
+    return number;
+}
+
+float ValueOf(List at, ReadBefore before, float sums[1])
+{
     const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = total0 + read0;
-    WriteKeptFed(number, Fed);
+    return total0 + read0;
+}
+
+void WriteElement(List at, ReadBefore before, float sums[1])
+{
+    WriteKeptFed(NumberOf(at), ValueOf(at, before, sums));
 }
 
 #if MATRIX_UNITS
@@ -1857,11 +1881,7 @@ void AddUp(uint item, uint thread)
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchWeights(thread, ahead * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
-    const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;
-    ReadBefore before = (ReadBefore)0;
-    if (isOneEach)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
-            min(firstRow + thread % SUM_ROWS, rows - 1)));
+    const bool isOneEach = NUM_THREADS * 4 % SUM_ROWS == 0;
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
@@ -1889,6 +1909,10 @@ void AddUp(uint item, uint thread)
         }
     }
 
+    ReadBefore before[4];
+    [unroll]
+    for (i = 0; i < 4; i++)
+        before[i] = Read(CoordinateOf(other, firstColumn, min(firstRow + thread * 4 % SUM_ROWS + i, rows - 1)));
     [unroll]
     for (uint begin = 0; begin < WAVE_COLUMNS; begin += atOnce)
     {
@@ -1901,20 +1925,26 @@ void AddUp(uint item, uint thread)
                     NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
-        for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
+        for (n = thread * 4; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS * 4)
         {
             const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
             const uint column = firstColumn + ownColumn / atOnce * WAVE_COLUMNS + begin + ownColumn % atOnce;
             if (row < rows && column < columns)
             {
-                const List at = CoordinateOf(other, column, row);
-                if (!isOneEach)
-                    before = Read(at);
-                float own[SUMS];
+                List at = CoordinateOf(other, column, row);
+                const uint number = NumberOf(at);
+                const float4 totalsOfRows = FourSums(n % SUM_ROWS, ownColumn);
+                uint4 four;
                 [unroll]
-                for (i = 0; i < SUMS; i++)
-                    own[i] = Sum(i * SUM_ROWS + n % SUM_ROWS, ownColumn);
-                WriteElement(at, before, own);
+                for (i = 0; i < 4; i++)
+                {
+                    if (!isOneEach)
+                        before[i] = Read(at);
+                    const float own[SUMS] = { totalsOfRows[i] };
+                    four[i] = asuint(ValueOf(at, before[i], own));
+                    at.entries[3]++;
+                }
+                scratch[((uint)keptFedFirst + number) / 4] = four;
             }
         }
     }
@@ -2173,21 +2203,40 @@ struct ReadBefore
     float read2;
 };
 
-ReadBefore Read(List at)
+// Of this what is the same in all steps, and then what a step has of its own
+ReadBefore ReadOnce(List at)
 {
-    ReadBefore before;
-    before.read0 = Fed(at, 0);
+    ReadBefore before = (ReadBefore)0;
     before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = Earlier(at);
     return before;
 }
 
-float WriteElement(List at, ReadBefore before, float sums[1])
+void ReadStep(List at, inout ReadBefore before)
+{
+    before.read0 = Fed(at, 0);
+    before.read2 = Earlier(at);
+}
+
+ReadBefore Read(List at)
+{
+    ReadBefore before = ReadOnce(at);
+    ReadStep(at, before);
+    return before;
+}
+
+// The row-major number of an element
+uint NumberOf(List at)
 {
     uint number = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
+    return number;
+}
+
+float WriteElement(List at, ReadBefore before, float sums[1])
+{
+    const uint number = NumberOf(at);
     const float read0 = before.read0;
     const float read1 = before.read1;
     const float read2 = before.read2;
@@ -2200,42 +2249,76 @@ float WriteElement(List at, ReadBefore before, float sums[1])
 #if STAYING
 static const uint SUMS = 1;
 static const uint ownDeep = TILE_DEPTH / 16 / wavesDeep, ownRows = WAVE_ROWS / 16;  // matrices of a wave, in a tile
-static const uint wordsAcross = TILE_DEPTH / 2, wordsEach = (SUM_COLUMNS * wordsAcross + NUM_THREADS - 1) / NUM_THREADS;
+static const uint statesEach = SUM_COLUMNS * ownDeep * 2 / 32;  // vectors of eight that a lane reads, of a tile
+static const uint elementsEach = (SUM_ROWS * SUM_COLUMNS + NUM_THREADS - 1) / NUM_THREADS;
 #define MISSING 0xffffffffu  // two halves that no state has
 
-// What a thread reads of the states of the last step, whose columns begin at `places`. With WAITING some may still be
-// on their way from other groups: the first step left MISSING in their place. These groups have said that they are
-// through, so what they stored arrives, and the loop ends.
-void FetchStates(uint thread, uint depth, uint places[wordsEach], uint further, out uint next[AHEAD * wordsEach])
+// Eight states that a wave multiplies, of the last step's
+uint4 LoadStates(uint place, bool isThere)
 {
-    bool misses = true;
-    [loop]
-    while (misses)
-    {
-        misses = false;
-        [unroll]
-        for (uint i = 0; i < AHEAD * wordsEach; i++)
-        {
-            const uint number = thread + i % wordsEach * NUM_THREADS,
-                k = i / wordsEach * TILE_DEPTH + number % wordsAcross * 2;
-            const uint place = places[i % wordsEach] + further + k / 2;
-            next[i] = 0;
-            if (k < depth && number / wordsAcross < SUM_COLUMNS)
+    if (!isThere)
+        return uint4(0, 0, 0, 0);
 #if WAITING
-                next[i] = AtomicLoad(ScratchWord(place), OF_DEVICE, 0);
-            misses = misses || next[i] == MISSING;
+    return LoadVisible(scratch[place], READ_ANEW, OF_DEVICE);
 #else
-                next[i] = LoadWord(ScratchWord(place), NON_PRIVATE);
+    return LoadShared(scratch[place], NON_PRIVATE);
 #endif
-        }
-    }
 }
 
-// Steps of a group's rows and columns. Each wave has weights for some of the rows and some of the products in
-// registers. The states of the last step pass through group memory, from where all waves take what they multiply. Then
-// parts of sums come together there, and a thread works out an element. Returns false if the group waited for others in
-// vain.
-bool AddUpSteps(uint item, uint thread, uint step, uint end)
+bool Misses(uint4 states)
+{
+    return max(max(states.x, states.y), max(states.z, states.w)) == MISSING;
+}
+
+// All of these that a lane reads, from `places` on. With WAITING some may still be on their way from other groups: the
+// first step left MISSING in their place, and each word, which is stored as a whole, tells for itself. The loop ends
+// when all are there, or by MOST_POLLS; a group that works out all rows and columns one after the other has stored all
+// of them itself.
+void FetchStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further, bool isAlone,
+    out uint4 states[AHEAD * statesEach])
+{
+    bool misses = false;
+    uint i;
+    [unroll]
+    for (i = 0; i < AHEAD * statesEach; i++)
+    {
+        const uint eight = (i / statesEach * wavesDeep + deep) * ownDeep * 2
+            + (lane + i % statesEach * 32) % (ownDeep * 2);
+        states[i] = LoadStates(places[i % statesEach] + further + eight, eight * 8 < depth);
+    }
+#if WAITING
+    [unroll]
+    for (i = 0; i < AHEAD * statesEach; i++)
+        misses = misses || Misses(states[i]);
+    [loop]
+    for (uint poll = 0; misses && (poll < MOST_POLLS || isAlone); poll++)
+    {
+        [unroll]
+        for (i = 0; i < AHEAD * statesEach; i++)
+        {
+            const uint eight = (i / statesEach * wavesDeep + deep) * ownDeep * 2
+                + (lane + i % statesEach * 32) % (ownDeep * 2);
+            if (Misses(states[i]))
+                states[i] = LoadStates(places[i % statesEach] + further + eight, true);
+        }
+        misses = false;
+        [unroll]
+        for (i = 0; i < AHEAD * statesEach; i++)
+            misses = misses || Misses(states[i]);
+    }
+    if (misses)
+    {
+        AtomicOr(scratch[0].x, OF_DEVICE, 0, GIVEN_UP);
+        StoreShared(tiles[placesEnd], uint4(GIVEN_UP, 0, 0, 0), NON_PRIVATE);
+    }
+#endif
+}
+
+// Steps of a group's rows and columns. Of the rows of matrices, SUMS neighbours belong to one element. Each wave has
+// weights for some rows and some of the products in registers, and waits for the states that these are to be multiplied
+// by, which pass through its part of group memory. Parts of sums come together there, and a thread works out elements.
+// A group that waited for others in vain does not go on.
+void AddUpSteps(uint item, uint thread, uint step, uint end, bool isAlone)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
@@ -2253,23 +2336,32 @@ bool AddUpSteps(uint item, uint thread, uint step, uint end)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
         const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
-            min(firstRow + n % SUM_ROWS, rows - 1));
+            min(firstRow + n / SUMS, rows - 1));
         uint place = 0;
-        if (n / SUM_ROWS == 0)
+        if (n % SUMS == 0)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
                 Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n >= TILE_ROWS)
-            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)) / 2;
+            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)) / 8;
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
     }
+#if WAITING
+    if (thread == 0)
+        StoreShared(tiles[placesEnd], uint4(isAlone ? 0 : AtomicLoad(scratch[0].x, OF_DEVICE, 0), 0, 0, 0),
+            NON_PRIVATE);
+#endif
     ControlBarrier(2, 2, EXCHANGED);
-    const uint downward = wave % wavesDown, deep = wave / wavesDown;
+#if WAITING
+    if (LoadShared(tiles[placesEnd], NON_PRIVATE).x != 0)
+        return;
+#endif
+    const uint downward = wave % wavesDown, deep = wave / wavesDown, own = wave * SUM_COLUMNS * ownPitch;
     uint4 next[ownRows * AHEAD * ownDeep];
     [unroll]
     for (i = 0; i < ownRows * AHEAD * ownDeep; i++)
     {
         const uint row = downward * WAVE_ROWS + i % ownRows * 16 + lane / 2;
-        const uint k = i / ownRows / ownDeep * TILE_DEPTH + (i / ownRows % ownDeep * wavesDeep + deep) * 16
+        const uint k = ((i / ownRows / ownDeep * wavesDeep + deep) * ownDeep + i / ownRows % ownDeep) * 16
             + lane % 2 * 8;
         next[i] = uint4(0, 0, 0, 0);
         if (row < SUMS * SUM_ROWS && k < depth)
@@ -2280,32 +2372,37 @@ bool AddUpSteps(uint item, uint thread, uint step, uint end)
     for (i = 0; i < ownRows * AHEAD * ownDeep; i++)
     {
         ControlBarrier(3, 3, EXCHANGED);
-        StoreShared(tiles[wave * 32 + lane], next[i], NON_PRIVATE);
+        StoreShared(tiles[own + lane], next[i], NON_PRIVATE);
         ControlBarrier(3, 3, EXCHANGED);
-        weights[i] = LoadLeft(tiles[wave * 32], 0, 2, NON_PRIVATE);
+        weights[i] = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
     }
-    uint places[wordsEach];
+    uint places[statesEach];
     [unroll]
-    for (i = 0; i < wordsEach; i++)
-        places[i] = LoadShared(tiles[placesStart + TILE_ROWS
-            + min((thread + i * NUM_THREADS) / wordsAcross, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+    for (i = 0; i < statesEach; i++)
+        places[i] = LoadShared(tiles[placesStart + TILE_ROWS + (lane + i * 32) / (ownDeep * 2)], NON_PRIVATE).x;
 
-    const uint row = firstRow + thread % SUM_ROWS, column = firstColumn + thread / SUM_ROWS;
-    const bool isElement = thread < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns;
+    ReadBefore before[elementsEach];
+    [unroll]
+    for (i = 0; i < elementsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        before[i] = ReadOnce(CoordinateOf(step, other, min(firstColumn + number / SUM_ROWS, columns - 1),
+            min(firstRow + number % SUM_ROWS, rows - 1)));
+    }
     uint further = 0;
     [loop]
     for (; step < end; step++)
     {
-        const List at = CoordinateOf(step, other, column, row);
-        ReadBefore before = (ReadBefore)0;
-        if (isElement && step > 0)  // what it reads is under way while states are awaited
-            before = Read(at);
-        uint states[AHEAD * wordsEach];
-#if WAITING
-        if (!AreThrough(step, thread))
-            return false;
-#endif
-        FetchStates(thread, depth, places, further, states);
+        [unroll]
+        for (i = 0; i < elementsEach; i++)
+        {
+            const uint number = thread + i * NUM_THREADS, row = firstRow + number % SUM_ROWS,
+                column = firstColumn + number / SUM_ROWS;
+            if (step > 0 && number < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns)
+                ReadStep(CoordinateOf(step, other, column, row), before[i]);  // under way while states are awaited
+        }
+        uint4 states[AHEAD * statesEach];
+        FetchStates(lane, deep, depth, places, further, isAlone, states);
         SumMatrix totals[ownRows];
         [unroll]
         for (r = 0; r < ownRows; r++)
@@ -2313,59 +2410,77 @@ bool AddUpSteps(uint item, uint thread, uint step, uint end)
         [unroll]
         for (n = 0; n < AHEAD; n++)
         {
-            ControlBarrier(2, 2, EXCHANGED);
+            ControlBarrier(3, 3, EXCHANGED);
             [unroll]
-            for (i = 0; i < wordsEach; i++)
+            for (i = 0; i < statesEach; i++)
             {
-                const uint number = thread + i * NUM_THREADS, word = number % wordsAcross;
-                if (number / wordsAcross < SUM_COLUMNS)
-                    StoreWord(tiles[number / wordsAcross * tilePitch + word / 4][word % 4], states[n * wordsEach + i],
-                        NON_PRIVATE);
+                const uint number = lane + i * 32;
+                StoreShared(tiles[own + number / (ownDeep * 2) * ownPitch + number % (ownDeep * 2)],
+                    states[n * statesEach + i], NON_PRIVATE);
             }
-            ControlBarrier(2, 2, EXCHANGED);
+            ControlBarrier(3, 3, EXCHANGED);
             [unroll]
             for (i = 0; i < ownDeep; i++)
             {
-                const RightMatrix factors = LoadRight(tiles[(i * wavesDeep + deep) * 2], 1, tilePitch, NON_PRIVATE);
+                const RightMatrix factors = LoadRight(tiles[own + i * 2], 1, ownPitch, NON_PRIVATE);
                 [unroll]
                 for (r = 0; r < ownRows; r++)
                     totals[r] = MultiplyAdd(weights[(n * ownDeep + i) * ownRows + r], factors, totals[r]);
             }
         }
-        ControlBarrier(2, 2, EXCHANGED);
+        ControlBarrier(3, 3, EXCHANGED);
         [unroll]
         for (r = 0; r < ownRows; r++)
-            StoreSums(tiles[wave * 16 * sumPitch + r * 4], totals[r], 1, sumPitch, NON_PRIVATE);
+            StoreSums(tiles[own + r * 4], totals[r], 1, ownPitch, NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
-        if (isElement)
-        {
-            float sums[SUMS];
-            [unroll]
-            for (i = 0; i < SUMS; i++)
-                sums[i] = Sum(i * SUM_ROWS + thread % SUM_ROWS, thread / SUM_ROWS);
-            const float state = WriteElement(at, before, sums);
-            const float neighbour = WaveReadLaneAt(state, lane ^ 1);
-            const uint place = CopyInKeptHidden(at) / 2;
-            // two that are no numbers stay that
-            const uint pair = min(HalvesOf(float2(state, neighbour)), MISSING - 1);
-            if (thread % 2 == 0)
-            {
 #if WAITING
-                AtomicStore(ScratchWord(place), OF_DEVICE, 0, pair);
-#else
-                StoreWord(ScratchWord(place), pair, NON_PRIVATE);
-                [loop]
-                for (uint later = 1; step == 0 && later < sizes[0].size; later++)
-                    StoreWord(ScratchWord(place + later * count / 2), MISSING, NON_PRIVATE);
+        if (LoadShared(tiles[placesEnd], NON_PRIVATE).x != 0)
+            return;
 #endif
+        [unroll]
+        for (n = 0; n < elementsEach; n++)
+        {
+            const uint number = thread + n * NUM_THREADS, row = firstRow + number % SUM_ROWS,
+                column = firstColumn + number / SUM_ROWS;
+            if (number < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns)
+            {
+                float sums[SUMS];
+                [unroll]
+                for (i = 0; i < SUMS; i++)
+                    sums[i] = 0;
+                [unroll]
+                for (r = 0; r < wavesDeep; r++)
+                {
+                    [unroll]
+                    for (i = 0; i < SUMS; i++)
+                    {
+                        const uint of = number % SUM_ROWS * SUMS + i;
+                        sums[i] += asfloat(LoadWord(tiles[((r * wavesDown + of / WAVE_ROWS) * SUM_COLUMNS
+                            + number / SUM_ROWS) * ownPitch + of % WAVE_ROWS / 4][of % 4], NON_PRIVATE));
+                    }
+                }
+                const List at = CoordinateOf(step, other, column, row);
+                const float state = WriteElement(at, before[n], sums);
+                const float neighbour = WaveReadLaneAt(state, lane ^ 1);
+                const uint place = CopyInKeptHidden(at) / 2;
+                // two that are no numbers stay that
+                const uint pair = min(HalvesOf(float2(state, neighbour)), MISSING - 1);
+                if (number % 2 == 0)
+                {
+#if WAITING
+                    AtomicStore(ScratchWord(place), OF_DEVICE, 0, pair);
+#else
+                    StoreWord(ScratchWord(place), pair, NON_PRIVATE);
+                    [loop]
+                    for (uint later = 1; step == 0 && later < sizes[0].size; later++)
+                        StoreWord(ScratchWord(place + later * count / 2), MISSING, NON_PRIVATE);
+#endif
+                }
             }
         }
-#if WAITING
-        TellThrough(thread);
-#endif
-        further += count / 2;
+        ControlBarrier(2, 2, EXCHANGED);
+        further += count / 8;
     }
-    return true;
 }
 #elif MATRIX_UNITS
 static const uint SUMS = 1;
@@ -2754,34 +2869,54 @@ bool AddUpStep(uint item, uint thread, uint step)
 }
 #endif
 
+#if ALONE
+#ifdef __spirv__
+// AllMemoryBarrierWithGroupSync, for the group alone: AcquireRelease, UniformMemory, WorkgroupMemory
+[[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
+#define MeetWithMemory() Meet(2, 2, 0x148)
+#else
+#define MeetWithMemory() AllMemoryBarrierWithGroupSync()
+#endif
+#endif
+
 void AddUp(uint item, uint thread)
 {
 #if WAITING
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
     uint step = 1;
+#if STAYING
+    const bool isAlone = groupColumns < items;  // does all again if groups have given up
+    const uint each = isAlone ? 1 : sizes[0].size - 1;  // steps in a row
+    [loop]
+    for (; step < sizes[0].size && (!isAlone || ScratchWord(0) == GIVEN_UP); step += each)
+        [loop]
+        for (uint n = item; n < items; n += groupColumns)
+            AddUpSteps(n, thread, step, step + each, isAlone);
+#else
     if (groupColumns == 1)
         step += (ScratchWord(0) & ~GIVEN_UP) / items;
     bool goesOn = true;
-#if STAYING
-    const uint each = groupColumns < items ? 1 : sizes[0].size - 1;  // steps in a row
-#else
-    const uint each = 1;
-#endif
     [loop]
-    for (; goesOn && step < sizes[0].size; step += each)
+    for (; goesOn && step < sizes[0].size; step++)
         [loop]
         for (uint n = item; n < items && goesOn; n += groupColumns)
-#if STAYING
-            goesOn = AddUpSteps(n, thread, step, step + each);
-#else
             goesOn = AddUpStep(n, thread, step);
 #endif
+#elif ALONE
+    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
+    [loop]
+    for (uint number = 0; number < items * sizes[0].size; number++)
+    {
+        AddUpStep(number % items, thread, number / items);
+        MeetWithMemory();  // what it wrote is read in the next step
+    }
 #else
     if (first == 0 && item == 0 && thread == 0)
         ScratchWord(0) = 0;
 #if STAYING
-    AddUpSteps(item, thread, first / count, first / count + 1);
+    AddUpSteps(item, thread, first / count, first / count + 1, false);
 #else
     AddUpStep(item, thread, first / count);
 #endif

@@ -4688,7 +4688,7 @@ typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
     DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
     DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
-    DMLOPS_CAPABILITY_WAITING_GROUPS = 8 /* Vulkan, and 128 processors or more: so many groups of a dispatch run at once */
+    DMLOPS_CAPABILITY_WAITING_GROUPS = 8 /* Vulkan, 128 processors or more that run a group each, 48 KiB of group memory */
 } dmlops_capability;
 
 /* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
@@ -22877,6 +22877,7 @@ typedef struct dmlops_plan_SumsTile {
     dmlops_plan_SumsUnits units;
     int64_t copied;
     int waits;
+    int is_alone;
 } dmlops_plan_SumsTile;
 
 typedef struct dmlops_plan_Kept {
@@ -24535,7 +24536,7 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
-    read, int64_t columns);
+    read, int64_t columns, int64_t neighbours);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns);
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
@@ -24555,10 +24556,13 @@ DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const 
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
+    int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
     result);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int goes_on,
+    int64_t step);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -24775,7 +24779,7 @@ DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step);
+    dmlops_plan_Pass* one, int64_t step, int goes_on);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
@@ -25338,11 +25342,11 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
         return -1;
     }
     const dmlops_plan_Tensor * tensor = &tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
-    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes)) {
+    if (!tensor->is_present || (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
+        (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
         return -1;
     }
-    if ((dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
-        (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
+    if (!dmlops_plan_is_inside(planning, view, tensor, sizes)) {
         return -1;
     }
     dmlops_plan_int_64 made_2;
@@ -25465,44 +25469,44 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
     }
     const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    int64_t key_stored = -1;
-    int64_t value_stored = -1;
-    if (stores && (views->shared > 0)) {
-        key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector);
-        value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector);
-    }
     dmlops_plan_Sources stored;
     stored = *plain;
-    stored.key_stored = key_stored;
-    stored.value_stored = value_stored;
+    if (stores && (views->shared > 0)) {
+        dmlops_plan_Sources made_1;
+        made_1 = *plain;
+        made_1.key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector);
+        made_1.value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values,
+            vector);
+        stored = made_1;
+    }
     int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
     if (!is_split || !(0 < begin && begin < keys->items[dmlops_item(planning, 2, keys->count)]) || (begin !=
         dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
         *result = stored;
         return;
     }
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_with_rows(planning, keys, begin, &made_1);
-    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
     dmlops_plan_int_8 made_2;
-    dmlops_plan_with_rows(planning, values, begin, &made_2);
-    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
+    dmlops_plan_with_rows(planning, keys, begin, &made_2);
+    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_2, vector);
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_with_rows(planning, values, begin, &made_3);
+    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_3, vector);
     if ((key_before == -1) || (value_before == -1)) {
         *result = stored;
         return;
     }
     int64_t rest = dmlops_subtract(keys->items[dmlops_item(planning, 2, keys->count)], begin);
-    dmlops_plan_View made_3;
-    dmlops_plan_from_row(planning, &views->key, begin, &made_3);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_with_rows(planning, keys, rest, &made_4);
-    dmlops_plan_View made_5;
-    dmlops_plan_from_row(planning, &views->value, begin, &made_5);
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_with_rows(planning, values, rest, &made_6);
+    dmlops_plan_View made_4;
+    dmlops_plan_from_row(planning, &views->key, begin, &made_4);
+    dmlops_plan_int_8 made_5;
+    dmlops_plan_with_rows(planning, keys, rest, &made_5);
+    dmlops_plan_View made_6;
+    dmlops_plan_from_row(planning, &views->value, begin, &made_6);
+    dmlops_plan_int_8 made_7;
+    dmlops_plan_with_rows(planning, values, rest, &made_7);
     *result = stored;
-    result->key = dmlops_plan_source_of(planning, attention, &made_3, tensors, &made_4, vector);
-    result->value = dmlops_plan_source_of(planning, attention, &made_5, tensors, &made_6, vector);
+    result->key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
+    result->value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
     result->key_before = key_before;
     result->value_before = value_before;
     result->begin = begin;
@@ -25862,17 +25866,18 @@ DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* Whether the device has matrix units, enough columns fill them, and they can read the tensors of which products are
-   made, which have bits in `read`. */
+/* Whether the device has matrix units, enough columns fill them, they can read the tensors of which products are made,
+   which have bits in `read`, and `neighbours` are written in fours. */
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
-    read, int64_t columns) {
+    read, int64_t columns, int64_t neighbours) {
     for (int64_t place = 0; place < tensors->count; ++place) {
         const dmlops_plan_Tensor* tensor = &tensors->items[place];
         if ((((read >> place) & 1) == 1) && !dmlops_plan_is_of_eights(planning, tensor)) {
             return 0;
         }
     }
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && (columns >= 5);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && (columns >= 5) && (dmlops_modulo(neighbours, 4)
+        == 0);
 }
 
 /* How many groups work out so many of each. */
@@ -25945,16 +25950,16 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
     return;
 }
 
-/* Whether groups with so many rows of matrices hold all weights, and run all at once; a thread has one element at most. */
+/* Whether groups with so many rows of matrices hold all weights, and run all at once. */
 DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, int64_t depth, int64_t tile_rows) {
     int64_t of_each = dmlops_plan_rows_of_each(planning, tile_rows, sums);
-    return (dmlops_plan_groups_of(planning, rows, columns, others, of_each, 16) <= 128) && (dmlops_multiply(of_each,
-        16) <= 512) && (dmlops_multiply(tile_rows, depth) <= 65536);
+    return (dmlops_plan_groups_of(planning, rows, columns, others, of_each, 16) <= 128) && (dmlops_multiply(tile_rows,
+        depth) <= 65536);
 }
 
 /* The same in a recurrence whose groups can wait for one another, with weights that stay in registers where they fit.
-   Then waves have 16 rows, and share the products of a tile. */
+   Then waves have all rows, and share the products of a tile. */
 DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
     others, int64_t sums, int64_t depth, dmlops_plan_SumsUnits* result) {
     int64_t tile_rows = dmlops_plan_stays_with(planning, rows, columns, others, sums, depth, 32) ? 32 : 64;
@@ -25962,14 +25967,14 @@ DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_
         dmlops_plan_sums_units_for(planning, rows, columns, others, sums, result);
         return;
     }
-    int64_t tile_depth = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_divide(512, 32), 16), 16), tile_rows);
-    while (planning->reason == DMLOPS_REASON_NONE && (tile_depth < dmlops_min(depth, 256))) {
+    int64_t tile_depth = dmlops_multiply(dmlops_divide(256, 32), 16);
+    while (planning->reason == DMLOPS_REASON_NONE && (tile_depth < dmlops_min(depth, 1024))) {
         tile_depth = dmlops_multiply(tile_depth, 2);
     }
     result->rows = tile_rows;
     result->columns = 16;
     result->depth = tile_depth;
-    result->wave_rows = 16;
+    result->wave_rows = tile_rows;
     result->wave_columns = 16;
     result->ahead = dmlops_plan_ceil_div(planning, depth, tile_depth);
     result->stays = 1;
@@ -25991,6 +25996,7 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
     result->units = made_1;
     result->copied = 0;
     result->waits = 0;
+    result->is_alone = 0;
     return;
 }
 
@@ -26062,9 +26068,17 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
     int can_wait = one->can_wait && dmlops_out_has(planning, DMLOPS_CAPABILITY_WAITING_GROUPS);
-    if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns)) {
-        dmlops_plan_ordinary_tile(planning, one, &tensors->items[dmlops_item(planning, one->weights, tensors->count)],
-            rows, columns, others, can_wait, result);
+    const dmlops_plan_Tensor * weights = &tensors->items[dmlops_item(planning, one->weights, tensors->count)];
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
+        columns), others), dmlops_plan_times(planning, one->sums, weights->sizes.items[dmlops_item(planning, -1,
+        weights->sizes.count)]));
+    if (one->can_wait && (products <= 16384)) {
+        dmlops_plan_tile_alone(planning, weights, rows, columns, others, result);
+        return;
+    }
+    if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns,
+        sizes->items[dmlops_item(planning, -1, sizes->count)])) {
+        dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, can_wait, result);
         return;
     }
     int64_t copied = one->writes & one->kept;
@@ -26072,14 +26086,13 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums, &units);
     if ((copied != 0) && can_wait) {
         dmlops_plan_SumsUnits made_1;
-        dmlops_plan_units_for_steps(planning, rows, columns, others, one->sums, tensors->items[dmlops_item(planning,
-            one->weights, tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning,
-            one->weights, tensors->count)].sizes.count)], &made_1);
+        dmlops_plan_units_for_steps(planning, rows, columns, others, one->sums,
+            weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], &made_1);
         units = made_1;
     }
     int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
-    int64_t threads = units.stays ? 512 : 256;
+    int64_t threads = units.stays ? 256 : 256;
     int64_t all_threads = dmlops_plan_times(planning, groups, threads);
     int waits = can_wait && (units.stays || (all_threads <= 32768));
     result->rows = in_group;
@@ -26093,10 +26106,43 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     result->units = units;
     result->copied = copied;
     result->waits = waits;
+    result->is_alone = 0;
     return;
 }
 
-/* All columns up to 32, and as many rows as leave enough groups, or so few that these can wait. */
+/* Many threads for some rows and up to 4 columns; a single group works these out one after the other. */
+DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
+    int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
+    int64_t in_group = 4;
+    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(rows, 64))) {
+        in_group = dmlops_multiply(in_group, 2);
+    }
+    int64_t across = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (across < dmlops_min(columns, 4))) {
+        across = dmlops_multiply(across, 2);
+    }
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        in_group), dmlops_plan_ceil_div(planning, columns, across)), others);
+    dmlops_plan_SumsUnits made_1;
+    dmlops_plan_no_units(planning, &made_1);
+    result->rows = in_group;
+    result->columns = across;
+    result->thread_rows = 4;
+    result->thread_columns = across;
+    result->vector = dmlops_plan_weights_vector(planning, weights);
+    result->fetches = 1;
+    result->threads = 256;
+    result->all_threads = dmlops_plan_times(planning, groups, 256);
+    result->units = made_1;
+    result->copied = 0;
+    result->waits = 0;
+    result->is_alone = 1;
+    return;
+}
+
+/* Up to 32 columns, and as many rows as leave enough groups, large ones where there are many more; in a recurrence
+   whose groups could wait up to 8, and so few groups that these can. It has the same tiles on all devices, and so
+   the same results. */
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
     result) {
@@ -26107,19 +26153,30 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
         thread_columns = dmlops_multiply(thread_columns, 2);
     }
     int64_t in_group = thread_columns;
-    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, 32))) {
+    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, one->can_wait ? 8 : 32))) {
         in_group = dmlops_multiply(in_group, 2);
     }
     int64_t threads = (thread_columns == 8) ? 256 : 128;
     int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
-    int64_t least = can_wait ? dmlops_divide(32768, threads) : 256;
+    int64_t least = one->can_wait ? dmlops_divide(32768, threads) : 256;
     int64_t thread_rows = 1;
+    int64_t down = 4;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
         one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_multiply(2, thread_rows), 4)), across) >= least))) {
+        dmlops_multiply(dmlops_multiply(2, thread_rows), down)), across) >= least))) {
         thread_rows = dmlops_multiply(thread_rows, 2);
     }
-    int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(4, in_group));
+    while (planning->reason == DMLOPS_REASON_NONE && (one->can_wait && (down < 32) && (dmlops_plan_times(planning,
+        dmlops_plan_ceil_div(planning, rows, dmlops_multiply(thread_rows, down)), across) > least))) {
+        down = dmlops_multiply(down, 2);
+    }
+    int64_t large = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(thread_rows, 8)),
+        across);
+    if ((thread_rows == 8) && (thread_columns == 8) && !one->can_wait && (large >= 256)) {
+        down = 8;
+        threads = 64;
+    }
+    int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(down, in_group));
     int64_t fetches = 1;
     int64_t padded = dmlops_add(in_group, (in_group > 1) ? thread_columns : 0);
     while (planning->reason == DMLOPS_REASON_NONE &&
@@ -26130,10 +26187,10 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
         fetches = dmlops_multiply(fetches, 2);
     }
     int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(4, thread_rows)), across), threads);
+        dmlops_multiply(down, thread_rows)), across), threads);
     dmlops_plan_SumsUnits made_1;
     dmlops_plan_no_units(planning, &made_1);
-    result->rows = dmlops_multiply(4, thread_rows);
+    result->rows = dmlops_multiply(down, thread_rows);
     result->columns = in_group;
     result->thread_rows = thread_rows;
     result->thread_columns = thread_columns;
@@ -26144,12 +26201,15 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     result->units = made_1;
     result->copied = 0;
     result->waits = can_wait && (all_threads <= 32768);
+    result->is_alone = 0;
     return;
 }
 
-/* The macros of a pass of sums, whose groups go from step to step if one `waits`. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAITING"), (int64_t)waits);
+/* The macros of a pass of sums, whose groups go from this step to the next if it `goes_on`. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int goes_on,
+    int64_t step) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)(goes_on && tile->is_alone));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAITING"), (int64_t)(goes_on && (step > 0)));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
     const dmlops_plan_SumsUnits * units = &tile->units;
@@ -26611,15 +26671,19 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     }
     int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
         steps.items[dmlops_item(planning, axis, steps.count)]));
-    dmlops_plan_Side side;
-    side.steps = steps;
-    side.depth = step;
-    side.matrix = 0;
-    side.is_along = is_along;
-    side.vector = 1;
-    *result = side;
-    result->vector = dmlops_plan_side_vector(planning, &side, axis, sizes->items[dmlops_item(planning, axis,
+    dmlops_plan_Side made_3;
+    made_3.steps = steps;
+    made_3.depth = step;
+    made_3.matrix = 0;
+    made_3.is_along = is_along;
+    made_3.vector = 1;
+    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
         sizes->count)], depth, 4);
+    result->steps = steps;
+    result->depth = step;
+    result->matrix = 0;
+    result->is_along = is_along;
+    result->vector = vector;
     return;
 }
 
@@ -27010,18 +27074,18 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < right->strides.count; ++d) {
-        const int64_t stride = right->strides.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-        }
-    }
     dmlops_plan_int_96 words;
     words.count = 0;
     if (window->sizes.count > 0) {
+        int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+        dmlops_plan_int_8 strides;
+        strides.count = 0;
+        for (int64_t d = 0; d < right->strides.count; ++d) {
+            const int64_t stride = right->strides.items[d];
+            if (d >= behind) {
+                dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+            }
+        }
         dmlops_plan_int_96 made_1;
         dmlops_plan_strided_words(planning, told, shader, &strides, &made_1);
         dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
@@ -28579,18 +28643,21 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
 
-/* The same of some passes, where tensors are there as bits say. The last ones come first: most passes read what earlier
-   ones write. Recurrences read in circles; this ends since bits only ever join. */
+/* The same of some passes, where tensors are there as bits say. The last ones come first, since passes read what
+   earlier ones write. Only recurrences read in circles; this ends since bits only ever join. */
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
     int64_t wanted = 0;
     int64_t before = -1;
-    while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
+    int is_circular = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (is_circular && (before != wanted))) {
         before = wanted;
+        is_circular = 0;
         for (int64_t place = 0; place < passes->count; ++place) {
             const dmlops_plan_Pass * one = &passes->items[dmlops_item(planning,
                 dmlops_subtract(dmlops_subtract(passes->count, 1), place), passes->count)];
             if (dmlops_plan_is_needed(planning, one, there, wanted)) {
                 wanted = (wanted | one->reads) | one->writes;
+                is_circular = is_circular || one->is_along;
             }
         }
     }
@@ -28929,7 +28996,7 @@ DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlo
 }
 
 /* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or where groups can
-   wait for one another, for the first step and for all others. */
+   wait for one another, for the first step and for all others, or one for all steps where a single group does. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
     int64_t place = 0;
@@ -28948,11 +29015,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
                 way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
             }
-            goes_on = way->tiles.items[dmlops_item(planning, place, way->tiles.count)].waits && (end ==
-                dmlops_add(place, 1)) && (steps > 2);
+            const dmlops_plan_SumsTile * tile = &way->tiles.items[dmlops_item(planning, place, way->tiles.count)];
+            goes_on = (end == dmlops_add(place, 1)) && (tile->is_alone || (tile->waits && (steps > 2)));
             if (goes_on) {
-                steps = (way->tiles.items[dmlops_item(planning, place, way->tiles.count)].threads ==
-                    way->tiles.items[dmlops_item(planning, place, way->tiles.count)].all_threads) ? 2 : 3;
+                steps = tile->is_alone ? 1 : ((tile->threads == tile->all_threads) ? 2 : 3);
             }
         }
         dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
@@ -28963,7 +29029,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
                 const dmlops_plan_Pass * one = &way->passes.items[dmlops_item(planning, item, way->passes.count)];
-                int waits = (dmlops_plan_read_in(planning, shader, one, step) & pending) != 0;
+                int waits = (dmlops_plan_read_in(planning, shader, one, step, goes_on && (steps == 1)) & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_plan_dispatch_defined(planning, told, shader, way, known, one,
@@ -28974,11 +29040,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     }
 }
 
-/* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none. */
+/* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none, unless it goes on with
+   the others. */
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step) {
+    dmlops_plan_Pass* one, int64_t step, int goes_on) {
     (void)planning;
-    if (one->is_along && (step == 0)) {
+    if (one->is_along && (step == 0) && !goes_on) {
         for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
             const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
             if (sums->number == one->number) {
@@ -28989,8 +29056,9 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
     return one->reads;
 }
 
-/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, step 1 stands for all that follow the first
-   one, and step 2 for what groups that waited in vain have left of them to a single one. */
+/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, the first step stands for all of a group that
+   is alone; else step 1 for all that follow it, and step 2 for what groups that waited in vain have left of them to
+   a single one. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
@@ -29021,8 +29089,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         threads = count;
     } else {
         if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile, goes_on && (step > 0));
-            threads = (goes_on && (step == 2)) ? tile->threads : tile->all_threads;
+            dmlops_plan_define_sums(planning, tile, goes_on, step);
+            int is_single = goes_on && (tile->is_alone || (step == 2));
+            threads = is_single ? tile->threads : tile->all_threads;
             in_group = tile->threads;
         }
     }
@@ -34732,6 +34801,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
 static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
+static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4, 1}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
@@ -34739,8 +34809,8 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {5, dmlops_lstm_passes},
     {6, dmlops_lstm_lists},
     0,
-    {0, NULL},
-    64,
+    {2, dmlops_lstm_bounds},
+    16,
     1,
     {17, dmlops_lstm_activations},
     {-1, -1, -1, -1},
@@ -34827,13 +34897,13 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_push(&list9, 4);
     dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (desc->CoupleInputForget != 0));
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (desc->UseClipThreshold != 0));
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_word(planning, &told.numbers, let_InputSize);
     dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_word(planning, &told.numbers, (desc->CoupleInputForget != 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
     dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
-    dmlops_tell_word(planning, &told.numbers, (desc->UseClipThreshold != 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->ClipThreshold));
     const int64_t let_FunctionCount = 3;
     dmlops_tell_word(planning, &told.numbers, let_FunctionCount);

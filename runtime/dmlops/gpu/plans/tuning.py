@@ -38,11 +38,7 @@ SCATTER_FEW = 32  # NVIDIA H200: 1.2 to 1.7 times as fast with 64 or more, with 
 
 NONZERO_THREADS = 512  # NVIDIA H200: 256 at 0.82, 1024 at 1.01
 "threads in a group"
-<<<<<<< HEAD
 NONZERO_ITEMS = 2  # NVIDIA H200: 1 at 0.79, 4 at 0.72
-=======
-NONZERO_ITEMS = 8  # not measured
->>>>>>> moves
 "elements of a thread"
 
 PHILOX_THREADS = 256  # not measured

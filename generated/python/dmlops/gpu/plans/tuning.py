@@ -75,6 +75,10 @@ SUMS_MANY_THREADS = 256  # not measured
 "threads in any other"
 SUMS_ROWS = 4  # not measured
 "rows of a group, or so many times what a thread has"
+SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.69, 8 with 256 at 0.86
+"the same where there are many groups"
+SUMS_LARGE_THREADS = 64
+"threads of such a group"
 SUMS_GROUPS = 256  # not measured
 "groups that keep a GPU busy; with fewer, each has fewer rows"
 SUMS_OWN = 64  # not measured
@@ -86,13 +90,21 @@ SUMS_TILE = 5120  # not measured
 
 SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 processors have 256 each
 "threads of groups that can wait for one another: all of them run at once, whatever registers they take"
+SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait at 0.83
+"products of a step of a recurrence that a single group is faster with than several that wait, at most"
+SUMS_ALONE_THREADS = 256  # NVIDIA H200: 128 at 0.89, 512 at 0.94
+"its threads"
+SUMS_ALONE_ROWS = 64  # not measured
+"rows that it works out at once"
+SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
+"rows of these that a thread has"
 SUMS_NONE_THREADS = 256  # NVIDIA H200: 64 at 0.97, 128 at 0.99
 "threads in a group of a pass that only copies what others have added up"
 SUMS_STAYING_GROUPS = 128  # NVIDIA H200: its 132 processors have one each
 "groups that can wait for one another with all registers of a processor to themselves"
-SUMS_STAYING_THREADS = 512  # NVIDIA H200: 256 at 0.99
+SUMS_STAYING_THREADS = 256  # NVIDIA H200: 128 at 0.7, 512 at 0.9
 "threads in a group whose weights stay in registers"
-SUMS_STAYING_DEPTH = 256  # NVIDIA H200: 64 at 0.88, 128 at 0.97, 512 at 0.98
+SUMS_STAYING_DEPTH = 1024  # NVIDIA H200: 256 at 0.88, 512 at 0.91
 "products that such a group multiplies at once, at most"
 SUMS_UNITS_COLUMNS = 5  # not measured
 "columns for which matrix units are faster, which have 16 of them"
