@@ -9,8 +9,8 @@
 //
 // `winners` has for every output element the number of the last update that goes there, counted from 1 in row-major
 // order. So the result never depends on which thread is first. Either it starts as zeros, and two dispatches choose
-// these updates and write all elements; or, where updates are few, all elements are copied, entries that updates lead
-// to become zeros, updates are chosen, and those that were chosen are written. Sizes and strides are in elements.
+// these updates and write all elements; or, where updates are few, entries that updates lead to become zeros, updates
+// are chosen, all elements are copied, and the chosen updates written. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -22,9 +22,9 @@
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   IndicesTensor: INT64, INT32, UINT64, UINT32
 //   UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   STAGE      what is done: 0 copies the input, 1 sets to zero the entries that updates lead to, 2 chooses the last
-//              update for each element, 3 writes that, or the input's element where there is none, 4 writes the chosen
-//              updates alone
+//   STAGE      what is done: 0 sets to zero the entries that updates lead to, 1 chooses the last update for each
+//              element, 2 copies the input, 3 writes the chosen update, or the input's element where there is none, 4
+//              the updates alone
 //   LOOKUPS    indices that lead to an element, 1 to 8
 //   RANK       dimensions of OutputTensor after merging, 1 to 8
 //   UPDATES_RANK  dimensions of UpdatesTensor after merging, 1 to 8
@@ -156,7 +156,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     uint number = item, from = 0, to = 0;
     int d;
-#if STAGE == 0 || STAGE == 3
+#if STAGE == 2 || STAGE == 3
     [unroll]
     for (d = RANK - 1; d >= 0; d--)
     {
@@ -193,9 +193,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         const INDICES_VALUE wanted = LoadIndices(index + lookups[l].indicesOffset);
         to += (uint)Wrap(wanted, (int)lookups[l].size) * lookups[l].outputStride;
     }
-#if STAGE == 2
+#if STAGE == 1
     InterlockedMax(winners[to], item + 1);
-#elif STAGE == 1
+#elif STAGE == 0
     winners[to] = 0;
 #else
     if (winners[to] == item + 1)

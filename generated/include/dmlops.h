@@ -31711,8 +31711,8 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Dimension_10 update_dimensions;
     dmlops_plan_Dimension_10_copy(&update_dimensions, &made_13);
     for (int64_t stage = 0; stage < 5; ++stage) {
-        if ((stage == 2) || ((stage == 3) != are_few)) {
-            int64_t count = ((stage == 0) || (stage == 3)) ? all_elements : updated;
+        if ((stage == 1) || ((stage == 3) != are_few)) {
+            int64_t count = (1 < stage && stage < 4) ? all_elements : updated;
             dmlops_plan_Groups groups;
             dmlops_plan_grid(planning, count, 256, 1, &groups);
             dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
@@ -31732,7 +31732,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
             dmlops_plan_Dimension_10_copy(&params.dimensions, &output_dimensions);
             dmlops_plan_Dimension_10_copy(&params.updatesDimensions, &update_dimensions);
             dmlops_plan_ScatterLookup_8_copy(&params.lookups, &made_14);
-            int waits = (stage > 2) || ((stage == 2) && are_few);
+            int waits = (stage > 2) || ((stage == 1) && are_few);
             dmlops_put_ScatterParams(planning, &params);
             dmlops_out_dispatch(planning, &groups, waits);
         }

@@ -24,9 +24,9 @@ from .tuning import SCATTER_FEW, SCATTER_THREADS
 from .types import define_moved, define_tensor
 
 
-COPY = 0  # stages of the shader
-FORGET = 1
-CHOOSE = 2
+FORGET = 0  # stages of the shader
+CHOOSE = 1
+COPY = 2
 WRITE_ALL = 3
 WRITE_CHOSEN = 4
 
@@ -122,7 +122,7 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
     for stage in range(5):
         if stage == CHOOSE or (stage == WRITE_ALL) != are_few:
-            count = all_elements if stage == COPY or stage == WRITE_ALL else updated
+            count = all_elements if CHOOSE < stage < WRITE_CHOSEN else updated
             groups = grid(out, count, SCATTER_THREADS, 1)
             out.define("STAGE", stage)
             params = ScatterParams(
@@ -132,5 +132,5 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
                 update_dimensions,
                 [ScatterLookup(lookup.size, lookup.stride, lookup.offset) for lookup in movement.lookups],
             )
-            waits = stage > CHOOSE or (stage == CHOOSE and are_few)
+            waits = stage > COPY or (stage == CHOOSE and are_few)
             out.dispatch(params, groups, waits)
