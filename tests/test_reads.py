@@ -229,7 +229,7 @@ SPOILS = [
     Spoil("condition on another box", UNFOLD, "inside(place, InputTensor.Sizes[2:])", "inside(place, [9 for d in range(DimensionCount)])", "InputTensor", BEYOND),
     Spoil("no rule on groups", CONVOLUTION, '== (FilterTensor.Sizes[1] * GroupCount if', '>= (FilterTensor.Sizes[1] * GroupCount if', "FilterTensor", BEYOND),
     Spoil("the step itself", SHARED_RNN, 's - 1"', 's"', "Fed", BEYOND, RNN),
-    Spoil("the step before", SHARED_RNN, 'running: "at[0] <=', 'running: "at[0] - 1 <=', "Fed", BELOW, RNN),
+    Spoil("the step before", SHARED_RNN, 'or at[0] <=', 'or at[0] - 1 <=', "Fed", BELOW, RNN),
     Spoil("unlimited lengths", SHARED_RNN, "clamp(SequenceLengthsTensor[[0, 0, 0, b]], 0, SequenceLength)", "SequenceLengthsTensor[[0, 0, 0, b]]", "Fed", BEYOND, RNN),
     Spoil("less than the greatest", RESAMPLE, "max(larger[d] for d in range(dims))", "max(larger[d] for d in range(1, dims))", "Place", BEYOND, "resample/resample1.yaml"),
     Spoil("padding is not left out", WINDOW, 'valid(w): "inside(place(at[2:], w), spatial)"', 'valid(w): "inside(padded(at[2:]), spatial)"', "InputTensor", BELOW, AVERAGE),
