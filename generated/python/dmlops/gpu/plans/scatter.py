@@ -23,7 +23,6 @@ from .told import NO_MEMBER, Movement, Read, Tensor, Written
 from .tuning import SCATTER_FEW, SCATTER_THREADS
 from .types import define_moved, define_tensor
 
-
 FORGET = 0  # stages of the shader
 CHOOSE = 1
 COPY = 2
