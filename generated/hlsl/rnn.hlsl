@@ -2272,10 +2272,10 @@ bool Misses(uint4 states)
 
 // All of these that a lane reads, from `places` on. With WAITING some may still be on their way from other groups: the
 // first step left MISSING in their place, and each word, which is stored as a whole, tells for itself. Vulkan's memory
-// model calls it a race that vectors are read without atomics while others store their words; atomics, or a fence at
-// each poll, take a fifth longer, and all that is asked of a device is that no word comes in parts. The loop ends when
-// all states are there, or by MOST_POLLS; a group that works out all rows and columns one after the other has stored
-// all of them itself.
+// model calls it a race that vectors are read without atomics while others store their words; with a fence at each poll
+// steps take a fifth to a third longer, and all that is asked of a device is that no word comes in parts. The loop ends
+// when all states are there, or by MOST_POLLS; a group that works out all rows and columns one after the other has
+// stored all of them itself.
 void FetchStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further, bool isAlone,
     out uint4 states[AHEAD * statesEach])
 {
