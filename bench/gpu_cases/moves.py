@@ -113,4 +113,6 @@ def moves() -> Iterator[Case]:
         yield from of_windows(32, 64, 56, data_type)
         yield joined(32, 64, 56, data_type)
         yield mirrored(32, 64, 56, data_type)
-        yield downwards(LARGE, data_type)
+    yield downwards(
+        LARGE, "float32"
+    )  # of halves torch keeps halves on the way, and is too far off to compare
