@@ -38,9 +38,9 @@ SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 5
 SCATTER_FEW = 32  # NVIDIA H200: 1.2 to 1.7 times as fast with 64 or more, with 4 at 0.4 to 1.2
 "elements for each update, at least, for which those that get none are only copied"
 
-NONZERO_THREADS = 512  # NVIDIA H200: 256 at 0.82, 1024 at 1.01
+NONZERO_THREADS = 512  # NVIDIA H200, each adding up one block: 256 at 0.82, 1024 at 1.01
 "threads in a group"
-NONZERO_ITEMS = 2  # NVIDIA H200: 1 at 0.79, 4 at 0.72
+NONZERO_ITEMS = 2  # NVIDIA H200, threads adding up one block each: 1 at 0.79, 4 at 0.72
 "elements of a thread"
 
 PHILOX_THREADS = 256  # not measured
