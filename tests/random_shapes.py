@@ -96,7 +96,7 @@ class Convolved(NamedTuple):
     members: dict[str, Any]
 
 
-def convolved(draw: Draw, most_channels: int, dimensions: int, pads: bool = True) -> Convolved:
+def convolved(draw: Draw, most_channels: int, dimensions: int) -> Convolved:
     groups = draw.choice((1, 1, 1, 2, 4))
     inputs, outputs = (max(groups, draw.size(most_channels) // groups * groups) for _ in range(2))
     if draw.maybe(0.2):

@@ -189,8 +189,8 @@ float Atanh(float x)
     return CopySign(0.5f * Log1p(2.0f * a / (1.0f - a)), x);
 }
 #else
-// x without its last bit. What follows from how exact x was no compiler can tell then: neither does it take x for what
-// it was rounded from, nor (x - y) + y for x.
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);

@@ -237,7 +237,8 @@ float SinNearZero(float high, float low)
 }
 
 // The tangent of x radians, of any size: a quotient of sine and cosine; NaN for infinities.
-// Error at most 2.1 ulp (float), 2.15 ulp (double), as measured.
+// Error at most 2.1 ulp (float), 2.15 ulp (double), as measured; 2.9 ulp (float) on an H200, whose
+// quotients are less exact.
 float Tan(float x)
 {
     float low;
@@ -250,8 +251,8 @@ float Tan(float x)
     return Magnitude(x) < 1e-9f ? x : result;
 }
 #else
-// x without its last bit. What follows from how exact x was no compiler can tell then: neither does it take x for what
-// it was rounded from, nor (x - y) + y for x.
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
@@ -299,7 +300,8 @@ float SinNearZero(float high, float low)
 }
 
 // The tangent of x radians, of any size: a quotient of sine and cosine; NaN for infinities.
-// Error at most 2.1 ulp (float), 2.15 ulp (double), as measured.
+// Error at most 2.1 ulp (float), 2.15 ulp (double), as measured; 2.9 ulp (float) on an H200, whose
+// quotients are less exact.
 float Tan(float x)
 {
     float low;

@@ -67,8 +67,8 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The quotient of integers, rounded down, for a positive divisor: of the other bits, if it is negative, rounded toward
-// 0
+// The quotient of integers, rounded down, for a positive divisor. For a negative dividend that is the complement of the
+// quotient of its complement, rounded toward 0.
 int FloorDivide(int dividend, int divisor)
 {
     const int sign = dividend >> 31;

@@ -1,5 +1,5 @@
-// x without its last bit. What follows from how exact x was no compiler can tell then: neither does it take x for what
-// it was rounded from, nor (x - y) + y for x.
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
 // needs: Bits FromBits
 
 float LessExact(float x)

@@ -75,7 +75,7 @@ SUMS_ROWS = 4  # not measured
 "rows of a group, or so many times what a thread has"
 SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.69, 8 with 256 at 0.86
 "the same where there are many groups"
-SUMS_LARGE_THREADS = 64
+SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
 "threads of such a group"
 SUMS_GROUPS = 256  # not measured
 "groups that keep a GPU busy; with fewer, each has fewer rows"
