@@ -403,7 +403,8 @@ List Unflat(int number, List sizes)
         if (d < sizes.length && size > 1)
         {
             const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
+            const uint positive = (uint)(number ^ sign);
+            const int rest = (int)(positive / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -438,6 +439,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];

@@ -53,6 +53,7 @@ struct Dimension
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptLastSizes[2];
+    int4 inputSizesReciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -210,6 +211,24 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
+// n / size for n and size below 2^31, size above 1, from the reciprocal 2^31 / size, rounded up. That is less than
+// 1 / 2^31 of the whole too large, so that the product is less than 1 too large.
+uint Divided(uint n, uint size, uint reciprocal)
+{
+    const uint above = (uint)(((uint64_t)n * reciprocal) >> 31);
+    return above * size > n ? above - 1 : above;
+}
+
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    if (b <= 1)
+        return FloorQuotient(a, b);
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+}
+
+int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
+
 int Narrow(int64_t x)
 {
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
@@ -237,7 +256,28 @@ List Unflat(int number, List sizes)
         if (d < sizes.length && size > 1)
         {
             const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
+            const uint positive = (uint)(number ^ sign);
+            const int rest = (int)(positive / (uint)size) ^ sign;
+            result.entries[d] = number - rest * size;
+            number = rest;
+        }
+    }
+    return result;
+}
+
+List Unflat(int number, List sizes, List reciprocals)
+{
+    List result = (List)0;
+    result.length = sizes.length;
+    [unroll]
+    for (int d = 7; d >= 0; d--)
+    {
+        const int size = sizes.entries[d];
+        if (d < sizes.length && size > 1)
+        {
+            const int sign = number >> 31;
+            const uint positive = (uint)(number ^ sign);
+            const int rest = (int)(Divided(positive, (uint)size, (uint)reciprocals.entries[d])) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -272,6 +312,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -479,7 +542,8 @@ INPUT_VALUE Chosen(List at)
 {
     if (ReadKeptLast(at) > 0)
     {
-        return ReadInput(Unflat(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)));
+        return ReadInput(Unflat(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH),
+            ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], INPUT_SIZES_LENGTH)));
     }
     return (INPUT_VALUE)0;
 }

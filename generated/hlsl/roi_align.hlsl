@@ -288,7 +288,8 @@ List Unflat(int number, List sizes)
         if (d < sizes.length && size > 1)
         {
             const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
+            const uint positive = (uint)(number ^ sign);
+            const int rest = (int)(positive / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -323,6 +324,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -974,12 +998,18 @@ REAL_VALUE SumOf(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
+    const int sRow = RowOf(sLast);
     REAL_VALUE result = (REAL_VALUE)0;
     List s = sFirst;
     [loop]
-    for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
     {
-        result += Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
+        const int sEnd = RowEnd(sLast);
+        [loop]
+        for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
+        {
+            result += Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
+        }
     }
     return result;
 }
@@ -992,12 +1022,18 @@ REAL_VALUE Chosen2(List at)
     }
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
+    const int sRow = RowOf(sLast);
     REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
     List s = sFirst;
     [loop]
-    for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
     {
-        result = Max(result, Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s));
+        const int sEnd = RowEnd(sLast);
+        [loop]
+        for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
+        {
+            result = Max(result, Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s));
+        }
     }
     return result;
 }

@@ -313,7 +313,8 @@ List Unflat(int number, List sizes)
         if (d < sizes.length && size > 1)
         {
             const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
+            const uint positive = (uint)(number ^ sign);
+            const int rest = (int)(positive / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -348,6 +349,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -1184,20 +1208,26 @@ List FirstGreatest(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
+    const int sRow = RowOf(sLast);
     List result = sFirst;
     REAL_VALUE best = (REAL_VALUE)0;
     bool found = false;
     List s = sFirst;
     [loop]
-    for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
     {
-        const REAL_VALUE value = Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
-        if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
+        const int sEnd = RowEnd(sLast);
+        [loop]
+        for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
         {
-            best = value;
-            result = s;
+            const REAL_VALUE value = Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
+            if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
+            {
+                best = value;
+                result = s;
+            }
+            found = true;
         }
-        found = true;
     }
     return result;
 }
@@ -1258,6 +1288,7 @@ REAL_VALUE SumOf3(List at)
 {
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
+    const int oRow = RowOf(oLast);
     const int rFirst = 0;
     const int rLast = roiCount;
     REAL_VALUE result = (REAL_VALUE)0;
@@ -1268,11 +1299,16 @@ REAL_VALUE SumOf3(List at)
         {
             List o = oFirst;
             [loop]
-            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
+            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast))
             {
-                if (Reaches(at, r, o))
+                const int oEnd = RowEnd(oLast);
+                [loop]
+                for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
                 {
-                    result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                    if (Reaches(at, r, o))
+                    {
+                        result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                    }
                 }
             }
         }
@@ -1428,21 +1464,33 @@ REAL_VALUE Chosen2(List at)
     {
         const List sLast = Grid(Region(at));
         const List sFirst = Zeros(sLast.length);
+        const int sRow = RowOf(sLast);
         const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
         const List pFirst = Zeros(pLast.length);
+        const int pRow = RowOf(pLast);
         REAL_VALUE result = (REAL_VALUE)0;
         List p = pFirst;
         [loop]
-        for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast))
         {
-            List s = sFirst;
+            const int pEnd = RowEnd(pLast);
             [loop]
-            for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+            for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
             {
-                if (Live(at, Part(p, 1, 8), s))
+                List s = sFirst;
+                [loop]
+                for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
                 {
-                    result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
-                        * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
+                    const int sEnd = RowEnd(sLast);
+                    [loop]
+                    for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
+                    {
+                        if (Live(at, Part(p, 1, 8), s))
+                        {
+                            result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
+                                * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
+                        }
+                    }
                 }
             }
         }

@@ -4624,7 +4624,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 
 #define DMLOPS_MAX_DEFINES 154
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 436
+#define DMLOPS_MAX_CONSTANTS 440
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
@@ -22970,6 +22970,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Pass_list passes;
     dmlops_plan_text_list lists;
     int64_t float_lists;
+    dmlops_plan_int_list divisors;
     dmlops_plan_text_list bounds;
     int64_t float_numbers;
     int is_fused;
@@ -24576,6 +24577,7 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     result);
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
+DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -26322,6 +26324,12 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
+/* 2**31 // divisor, rounded up; 0 of what shaders do not divide by, 1 and less. */
+DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor) {
+    (void)planning;
+    return (divisor > 1) ? dmlops_add(dmlops_divide(dmlops_subtract(INT64_C(2147483648), 1), divisor), 1) : 0;
+}
+
 /* The least value of a data type, as HLSL. */
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
@@ -26461,6 +26469,13 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
             dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
         }
     }
+    for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
+        const int64_t divisors = shader->divisors.items[each_4];
+        for (int64_t d = 0; d < 8; ++d) {
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_plan_reciprocal(planning,
+                lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d), lists.count)]));
+        }
+    }
     dmlops_plan_Fused fused;
     dmlops_plan_tell_activations(planning, told, shader, &fused);
     if (shader->is_fused) {
@@ -26469,8 +26484,8 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_4 = 0; each_4 < firsts->count; ++each_4) {
-        const int64_t first = firsts->items[each_4];
+    for (int64_t each_5 = 0; each_5 < firsts->count; ++each_5) {
+        const int64_t first = firsts->items[each_5];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
     }
     for (int64_t place = 0; place < told->numbers.count; ++place) {
@@ -33434,6 +33449,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
 
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
+static const int64_t dmlops_convolution_divisors[] = {9, 13};
 static const char* const dmlops_convolution_bounds[] = {"DIMS", "INPUT_DIMENSION_COUNT", "ANY_IS_OUTPUT_SIZES_ENTRY", "INPUT_DIMENSION_COUNT2", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
@@ -33441,6 +33457,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
     0,
+    {2, dmlops_convolution_divisors},
     {5, dmlops_convolution_bounds},
     0,
     1,
@@ -33661,6 +33678,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {0, NULL},
     65,
     1,
     {17, dmlops_gemm_activations},
@@ -33772,6 +33790,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, dmlops_average_pooling_passes},
     {5, dmlops_average_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_average_pooling_bounds},
     0,
     0,
@@ -33919,6 +33938,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, dmlops_lp_pooling_passes},
     {4, dmlops_lp_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_lp_pooling_bounds},
     0,
     0,
@@ -34008,6 +34028,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, dmlops_max_pooling_passes},
     {4, dmlops_max_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_max_pooling_bounds},
     0,
     0,
@@ -34095,6 +34116,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {1, dmlops_roi_pooling_passes},
     {1, dmlops_roi_pooling_lists},
     0,
+    {0, NULL},
     {0, NULL},
     1,
     0,
@@ -34288,6 +34310,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {2, dmlops_upsample_2d_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {1, dmlops_upsample_2d_bounds},
     0,
     0,
@@ -34462,6 +34485,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {0, NULL},
     1,
     1,
     {17, dmlops_batch_normalization_activations},
@@ -34503,6 +34527,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {2, dmlops_mean_variance_normalization_passes},
     {1, dmlops_mean_variance_normalization_lists},
     0,
+    {0, NULL},
     {0, NULL},
     8,
     1,
@@ -34587,6 +34612,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {2, dmlops_local_response_normalization_lists},
     0,
     {0, NULL},
+    {0, NULL},
     11,
     0,
     {0, NULL},
@@ -34652,6 +34678,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_lists},
     0,
     {0, NULL},
+    {0, NULL},
     4,
     0,
     {0, NULL},
@@ -34709,6 +34736,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {4, dmlops_rnn_passes},
     {5, dmlops_rnn_lists},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     1,
@@ -34809,6 +34837,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {5, dmlops_lstm_passes},
     {6, dmlops_lstm_lists},
     0,
+    {0, NULL},
     {2, dmlops_lstm_bounds},
     16,
     1,
@@ -34926,6 +34955,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {5, dmlops_gru_passes},
     {5, dmlops_gru_lists},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     1,
@@ -35218,6 +35248,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, dmlops_max_pooling1_passes},
     {4, dmlops_max_pooling1_lists},
     0,
+    {0, NULL},
     {2, dmlops_max_pooling1_bounds},
     0,
     0,
@@ -35302,11 +35333,13 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
 
 static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
+static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
     {0, NULL},
     0,
+    {1, dmlops_max_unpooling_divisors},
     {0, NULL},
     0,
     0,
@@ -35423,6 +35456,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {2, dmlops_resample_passes},
     {1, dmlops_resample_lists},
     1,
+    {0, NULL},
     {1, dmlops_resample_bounds},
     0,
     0,
@@ -35748,6 +35782,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, dmlops_max_pooling2_passes},
     {5, dmlops_max_pooling2_lists},
     0,
+    {0, NULL},
     {2, dmlops_max_pooling2_bounds},
     0,
     0,
@@ -35936,6 +35971,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {2, dmlops_mean_variance_normalization1_lists},
     0,
     {0, NULL},
+    {0, NULL},
     8,
     1,
     {17, dmlops_mean_variance_normalization1_activations},
@@ -36052,6 +36088,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {2, dmlops_resample1_passes},
     {3, dmlops_resample1_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample1_bounds},
     0,
     0,
@@ -36110,6 +36147,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {1, dmlops_matrix_multiply_integer_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -36187,6 +36225,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {1, dmlops_quantized_linear_matrix_multiply_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -36276,12 +36315,14 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
+static const int64_t dmlops_convolution_integer_divisors[] = {10};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
     {8, dmlops_convolution_integer_lists},
     0,
+    {1, dmlops_convolution_integer_divisors},
     {1, dmlops_convolution_integer_bounds},
     0,
     0,
@@ -36426,12 +36467,14 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
+static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
     {11, dmlops_quantized_linear_convolution_lists},
     0,
+    {1, dmlops_quantized_linear_convolution_divisors},
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     0,
@@ -36731,12 +36774,14 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
+static const int64_t dmlops_average_pooling_grad_divisors[] = {5};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
     {7, dmlops_average_pooling_grad_lists},
     0,
+    {1, dmlops_average_pooling_grad_divisors},
     {1, dmlops_average_pooling_grad_bounds},
     0,
     0,
@@ -36819,12 +36864,14 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
+static const int64_t dmlops_max_pooling_grad_divisors[] = {7};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
     {7, dmlops_max_pooling_grad_lists},
     0,
+    {1, dmlops_max_pooling_grad_divisors},
     {1, dmlops_max_pooling_grad_bounds},
     0,
     0,
@@ -36930,6 +36977,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {2, dmlops_resample_grad_passes},
     {3, dmlops_resample_grad_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample_grad_bounds},
     0,
     0,
@@ -37025,6 +37073,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {1, dmlops_adam_optimizer_lists},
     0,
     {0, NULL},
+    {0, NULL},
     15,
     0,
     {0, NULL},
@@ -37110,6 +37159,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {2, dmlops_roi_align_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     1027,
     0,
@@ -37261,14 +37311,15 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
-static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN"};
+static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1}};
+static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
-    {1, dmlops_local_response_normalization_grad_kept},
+    {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
-    {2, dmlops_local_response_normalization_grad_lists},
+    {3, dmlops_local_response_normalization_grad_lists},
     0,
+    {0, NULL},
     {0, NULL},
     11,
     0,
@@ -37300,26 +37351,36 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-    }
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_list list4;
-        list4.count = 0;
-        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-        }
+        dmlops_push(&list3, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+    }
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_list list5;
         list5.count = 0;
         for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
         }
-        dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
+        dmlops_list list6;
+        list6.count = 0;
+        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
+            dmlops_push(&list6, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+        }
+        dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_list_entry(list6.values, list6.count, at_d)), 1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_push(&list7, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+    }
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
@@ -37347,6 +37408,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {4, dmlops_batch_normalization_grad_passes},
     {1, dmlops_batch_normalization_grad_lists},
     0,
+    {0, NULL},
     {0, NULL},
     1,
     0,
@@ -37413,6 +37475,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     0,
     {0, NULL},
+    {0, NULL},
     0,
     0,
     {0, NULL},
@@ -37451,6 +37514,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {6, dmlops_dynamic_quantize_linear_passes},
     {1, dmlops_dynamic_quantize_linear_lists},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -37506,6 +37570,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {2, dmlops_roi_align1_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     4867,
     0,
@@ -37578,6 +37643,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
     0,
+    {0, NULL},
     {0, NULL},
     387,
     0,
@@ -37683,6 +37749,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {1, dmlops_batch_normalization_training_lists},
     0,
     {0, NULL},
+    {0, NULL},
     2,
     1,
     {17, dmlops_batch_normalization_training_activations},
@@ -37767,6 +37834,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {4, dmlops_batch_normalization_training_grad_passes},
     {1, dmlops_batch_normalization_training_grad_lists},
     0,
+    {0, NULL},
     {0, NULL},
     1,
     0,
@@ -38003,6 +38071,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {2, dmlops_resample2_passes},
     {3, dmlops_resample2_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample2_bounds},
     0,
     0,
@@ -38066,6 +38135,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {2, dmlops_resample_grad1_passes},
     {3, dmlops_resample_grad1_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample_grad1_bounds},
     0,
     0,
@@ -38142,11 +38212,13 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
 static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
+static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
     0,
+    {2, dmlops_multihead_attention_divisors},
     {0, NULL},
     136,
     0,
@@ -39395,6 +39467,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, dmlops_lp_pooling1_passes},
     {5, dmlops_lp_pooling1_lists},
     0,
+    {0, NULL},
     {1, dmlops_lp_pooling1_bounds},
     0,
     0,
@@ -39488,6 +39561,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, dmlops_average_pooling1_passes},
     {6, dmlops_average_pooling1_lists},
     0,
+    {0, NULL},
     {1, dmlops_average_pooling1_bounds},
     0,
     0,
@@ -39669,6 +39743,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_passes},
     {6, dmlops_quantized_linear_average_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     0,
@@ -39743,6 +39818,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {1, dmlops_matrix_multiply_integer_to_float_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -39832,6 +39908,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {2, dmlops_mean_variance_normalization2_passes},
     {2, dmlops_mean_variance_normalization2_lists},
     0,
+    {0, NULL},
     {0, NULL},
     16,
     1,
@@ -39943,11 +40020,13 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
+static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
     0,
+    {2, dmlops_multihead_attention1_divisors},
     {0, NULL},
     272,
     0,
@@ -41456,6 +41535,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {2, dmlops_resample3_passes},
     {3, dmlops_resample3_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample3_bounds},
     0,
     0,
@@ -41513,12 +41593,14 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
+static const int64_t dmlops_fold_divisors[] = {6};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
     {6, dmlops_fold_lists},
     0,
+    {1, dmlops_fold_divisors},
     {4, dmlops_fold_bounds},
     0,
     0,
@@ -41587,12 +41669,14 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
 
 static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
+static const int64_t dmlops_unfold_divisors[] = {4, 5};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
     {6, dmlops_unfold_lists},
     0,
+    {2, dmlops_unfold_divisors},
     {4, dmlops_unfold_bounds},
     0,
     0,

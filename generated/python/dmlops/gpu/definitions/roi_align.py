@@ -53,6 +53,7 @@ SHADER = DefinitionShader(
     ],
     lists=[],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=1027,
     is_fused=False,

@@ -60,6 +60,7 @@ SHADER = DefinitionShader(
     ],
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=387,
     is_fused=False,
