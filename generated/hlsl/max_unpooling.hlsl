@@ -211,17 +211,17 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
-// n / size for n and size below 2^31, size above 1, from the reciprocal 2^31 / size, rounded up. That is less than
-// 1 / 2^31 of the whole too large, so that the product is less than 1 too large.
+// n / size for a size of 1 or more, from the reciprocal (2^32 - 1) / size, rounded down. That is too small by 1 / 2^32
+// at most, so that the product is too small by less than 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
-    const uint above = (uint)(((uint64_t)n * reciprocal) >> 31);
-    return above * size > n ? above - 1 : above;
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return n - below * size >= size ? below + 1 : below;
 }
 
 int FloorQuotient(int a, int b, int reciprocal)
 {
-    if (b <= 1)
+    if (b <= 1)  // as most steps are
         return FloorQuotient(a, b);
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
@@ -256,8 +256,7 @@ List Unflat(int number, List sizes)
         if (d < sizes.length && size > 1)
         {
             const int sign = number >> 31;
-            const uint positive = (uint)(number ^ sign);
-            const int rest = (int)(positive / (uint)size) ^ sign;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -269,17 +268,18 @@ List Unflat(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
+    const int sign = number >> 31;  // rounding down is rounding toward 0 of the other bits
+    uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
     {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
+        if (d < sizes.length)
         {
-            const int sign = number >> 31;
-            const uint positive = (uint)(number ^ sign);
-            const int rest = (int)(Divided(positive, (uint)size, (uint)reciprocals.entries[d])) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
+            const uint size = (uint)max(sizes.entries[d], 1);
+            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
+            const int within = (int)(positive - rest * size);
+            result.entries[d] = (within ^ sign) + ((int)size & sign);
+            positive = rest;
         }
     }
     return result;
@@ -287,10 +287,10 @@ List Unflat(int number, List sizes, List reciprocals)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 

@@ -368,8 +368,7 @@ List Unflat(int number, List sizes)
         if (d < sizes.length && size > 1)
         {
             const int sign = number >> 31;
-            const uint positive = (uint)(number ^ sign);
-            const int rest = (int)(positive / (uint)size) ^ sign;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -379,10 +378,10 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 

@@ -11,7 +11,7 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Starts, Lengths, Samples, Paces
+//              0 Batches, Starts, Lengths, Samples, Paces
 //              1 Rows
 //              2 Columns
 //              3 Best
@@ -68,6 +68,7 @@ struct Dimension
     int4 outputGradientStrides[2];
     int4 outputROIGradientSizes[2];
     int4 outputROIGradientStrides[2];
+    int4 keptBatchesSizes[2];
     int4 keptStartsSizes[2];
     int4 keptLengthsSizes[2];
     int4 keptSamplesSizes[2];
@@ -80,6 +81,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
+    int keptBatchesFirst;
     int keptStartsFirst;
     int keptLengthsFirst;
     int keptSamplesFirst;
@@ -87,6 +89,7 @@ struct Dimension
     int keptRowsFirst;
     int keptColumnsFirst;
     int keptBestFirst;
+    int batches;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -97,7 +100,6 @@ struct Dimension
     float outputPixelOffset;
     float inputPixelOffset;
     int isLinear;
-    int batches;
     int isAverage;
     int roiCount;
     int rOIDimensionCount;
@@ -313,8 +315,7 @@ List Unflat(int number, List sizes)
         if (d < sizes.length && size > 1)
         {
             const int sign = number >> 31;
-            const uint positive = (uint)(number ^ sign);
-            const int rest = (int)(positive / (uint)size) ^ sign;
+            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -324,10 +325,10 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -798,6 +799,25 @@ void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
     StoreOutputROIGradient(offset, entry);
 }
 
+int ReadKeptBatches(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_BATCHES_SIZES_LENGTH; d++)
+    {
+        const int size = keptBatchesSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    place = (uint)keptBatchesFirst + place * (1);
+    return (int)scratch[place];
+}
+
+void WriteKeptBatches(uint number, int entry)
+{
+    const uint place = (uint)keptBatchesFirst + number * (1);
+    scratch[place] = (uint)entry;
+}
+
 REAL_VALUE ReadKeptStarts(List at)
 {
     uint place = 0;
@@ -1066,10 +1086,14 @@ int Size(int d)
     return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
 }
 
+bool Covers(int d, REAL_VALUE x)
+{
+    return LessOrEqual((REAL_VALUE)-1.0f, x) && LessOrEqual(x, Convert(Size(d), (REAL_VALUE)0));
+}
+
 bool Hit(int r, int d, int o, int s)
 {
-    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
-        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
+    return Covers(d, Where(r, d, o, s));
 }
 
 REAL_VALUE OutputOffset2()
@@ -1088,9 +1112,14 @@ REAL_VALUE Where2(int r, int d, int o, int s)
         + ReadKeptStarts(Listed(r, d)) - InputOffset2();
 }
 
+REAL_VALUE Limited(int d, REAL_VALUE x)
+{
+    return Max(Min(x, Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+}
+
 REAL_VALUE HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(Where2(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Limited(d, Where2(r, d, o, s));
 }
 
 REAL_VALUE Hat(REAL_VALUE x, int i)
@@ -1098,14 +1127,19 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
-precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
+precise REAL_VALUE Limited2(int d, REAL_VALUE x)
 {
-    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(x, Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
-int64_t Near(REAL_VALUE x)
+precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
 {
-    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
+    return Limited2(d, Where(r, d, o, s));
+}
+
+int Near(int d, REAL_VALUE x)
+{
+    return max(min(Convert(Ceil(x - (REAL_VALUE)0.5f), (int)0), Size(d) - 1), 0);
 }
 
 REAL_VALUE Share(int r, int d, int o, int s, int i)
@@ -1116,7 +1150,7 @@ REAL_VALUE Share(int r, int d, int o, int s, int i)
         {
             return Hat(HeldIn(r, d, o, s), i);
         }
-        if (Near(HeldIn2(r, d, o, s)) == i)
+        if (Near(d, HeldIn2(r, d, o, s)) == i)
         {
             return (REAL_VALUE)1.0f;
         }
@@ -1153,23 +1187,27 @@ precise REAL_VALUE SumOf2(List at)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches),
-        (int64_t)0);
+    return ReadKeptBatches(Listed(r, 0));
 }
 
-int64_t Low(REAL_VALUE x)
+int Low(int d, REAL_VALUE x)
 {
-    return Convert(Floor(x), (int64_t)0);
+    return max(min(Convert(Floor(x), (int)0), Size(d) - 1), 0);
 }
 
-precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
+int High(int d, REAL_VALUE x)
+{
+    return max(min(Convert(Ceil(x), (int)0), Size(d) - 1), 0);
+}
+
+precise REAL_VALUE Between(int b, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
-        const int jFirst = Narrow(Low(x));
-        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
-        const int iFirst = Narrow(Low(y));
-        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        const int jFirst = Low(1, x);
+        const int jLast = High(1, x) + 1;
+        const int iFirst = Low(0, y);
+        const int iLast = High(0, y) + 1;
         precise REAL_VALUE result = (REAL_VALUE)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
@@ -1177,12 +1215,12 @@ precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
             [loop]
             for (int j = jFirst; j < jLast; j++)
             {
-                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(b, c, i, j));
             }
         }
         return result;
     }
-    return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
+    return (REAL_VALUE)ReadInput(Listed(b, c, Near(0, y), Near(1, x)));
 }
 
 precise REAL_VALUE Outside()
@@ -1190,13 +1228,18 @@ precise REAL_VALUE Outside()
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE Read(int r, int c, List o, List s)
+precise REAL_VALUE AtPoint(int b, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
+    if (Covers(0, y) && Covers(1, x))
     {
-        return Between(r, c, HeldIn2(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn2(r, 1, Entry(o, 1), Entry(s, 1)));
+        return Between(b, c, Limited2(0, y), Limited2(1, x));
     }
     return Outside();
+}
+
+precise REAL_VALUE Read(int r, int c, List o, List s)
+{
+    return AtPoint(Batch(r), c, Where(r, 0, Entry(o, 0), Entry(s, 0)), Where(r, 1, Entry(o, 1), Entry(s, 1)));
 }
 
 List Grid(int r)
@@ -1260,7 +1303,7 @@ precise REAL_VALUE Share2(int r, int d, int o, int s, int i)
         {
             return Hat2(HeldIn2(r, d, o, s), i);
         }
-        if (Near(HeldIn2(r, d, o, s)) == i)
+        if (Near(d, HeldIn2(r, d, o, s)) == i)
         {
             return (REAL_VALUE)1.0f;
         }
@@ -1354,20 +1397,20 @@ precise REAL_VALUE X(List at, List o, List s)
     return HeldIn2(Region(at), 1, Entry(o, 1), Entry(s, 1));
 }
 
-REAL_VALUE Image(List at, int c, int64_t i, int j)
+REAL_VALUE Image(List at, int c, int i, int j)
 {
-    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, Narrow(i), j));
+    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, j));
 }
 
 REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+    const int jFirst = Low(1, x);
+    const int jLast = High(1, x) + 1;
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int j = jFirst; j < jLast; j++)
     {
-        result += Hat(x, j) * (Image(at, c, Convert(Ceil(y), (int64_t)0), j) - Image(at, c, Low(y), j));
+        result += Hat(x, j) * (Image(at, c, High(0, y), j) - Image(at, c, Low(0, y), j));
     }
     return result;
 }
@@ -1411,20 +1454,15 @@ REAL_VALUE Moves(List at, int d, List o, List s)
     return Chosen3(at, d, o, s) * Factor2(d);
 }
 
-REAL_VALUE Image2(List at, int c, int i, int64_t j)
-{
-    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, Narrow(j)));
-}
-
 REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+    const int iFirst = Low(0, y);
+    const int iLast = High(0, y) + 1;
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int i = iFirst; i < iLast; i++)
     {
-        result += Hat(y, i) * (Image2(at, c, i, Convert(Ceil(x), (int64_t)0)) - Image2(at, c, i, Low(x)));
+        result += Hat(y, i) * (Image(at, c, i, High(1, x)) - Image(at, c, i, Low(1, x)));
     }
     return result;
 }
@@ -1520,7 +1558,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Starts, Lengths, Samples, Paces
+#if PASS == 0  // Batches, Starts, Lengths, Samples, Paces
+    WriteKeptBatches(first + item, (int)max(min((int64_t)ReadBatchIndices(Align(Listed(Entry(at, 0)),
+        BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches), (int64_t)0));
     WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
     WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));

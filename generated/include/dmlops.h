@@ -24941,8 +24941,11 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry);
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
+    entry);
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told);
 
 /* The quotient, rounded up. */
@@ -26324,10 +26327,10 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* 2**31 // divisor, rounded up; 0 of what shaders do not divide by, 1 and less. */
+/* By which shaders multiply instead; those less than 1 stand for 1. */
 DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor) {
     (void)planning;
-    return (divisor > 1) ? dmlops_add(dmlops_divide(dmlops_subtract(INT64_C(2147483648), 1), divisor), 1) : 0;
+    return dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1), dmlops_max(divisor, 1));
 }
 
 /* The least value of a data type, as HLSL. */
@@ -31999,6 +32002,25 @@ DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, i
     return (threads <= 512) ? threads : 0;
 }
 
+/* How many lines a group has, with so many threads each: several only where they lie side by side, in no more than
+   `TOP_K_ABREAST` bytes and as group memory has room for. */
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry) {
+    if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
+        loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] != 1) {
+        return 1;
+    }
+    int64_t room = dmlops_multiply(dmlops_add(threads, dmlops_multiply(told->count, dmlops_plan_ceil_div(planning,
+        told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)], threads))), entry);
+    int64_t lines = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines), told->input.bits) <=
+        256) && (dmlops_multiply(dmlops_multiply(2, lines), threads) <= 512) && (dmlops_multiply(dmlops_multiply(2,
+        lines), room) <= 15360) && (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
+        lines = dmlops_multiply(2, lines);
+    }
+    return lines;
+}
+
 /* A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     int64_t bits = told->input.bits;
@@ -32008,17 +32030,19 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_moved(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->indices);
+    int64_t entry = (bits == 64) ? 16 : 8;
     int64_t threads = dmlops_plan_selecting_threads(planning, told->input.sizes.items[dmlops_item(planning, told->axis,
-        told->input.sizes.count)], told->count, (bits == 64) ? 16 : 8);
+        told->input.sizes.count)], told->count, entry);
     if (threads > 0) {
-        dmlops_plan_select(planning, told, threads);
+        dmlops_plan_select(planning, told, threads, entry);
     } else {
         dmlops_plan_sort(planning, told);
     }
 }
 
-/* One dispatch, a group a line. */
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads) {
+/* One dispatch, so many threads a line. */
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
+    entry) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
     dmlops_plan_check_span(planning, &told->indices);
@@ -32033,16 +32057,19 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, axis, &loops);
     int64_t lines = dmlops_plan_repeats(planning, &loops);
+    int64_t abreast = dmlops_plan_lines_abreast(planning, told, &loops, threads, entry);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, lines, threads), threads, 1, &groups);
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, lines, abreast),
+        dmlops_multiply(abreast, threads)), dmlops_multiply(abreast, threads), 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("MERGES"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, length, threads));
     dmlops_out_define(planning, "", DMLOPS_TEXT("CANDIDATES"), dmlops_multiply(told->count,
         dmlops_plan_ceil_div(planning, length, threads)));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(abreast, threads));
     dmlops_plan_TopKResources made_2;
     made_2.input = told->input.buffer;
     made_2.keys = *nothing;
@@ -34278,6 +34305,18 @@ static inline void dmlops_padding_plan(dmlops_planning* planning, const void* de
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -34417,6 +34456,8 @@ static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const v
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_channels));
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -34439,6 +34480,7 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -34461,6 +34503,12 @@ static inline void dmlops_tile_plan(dmlops_planning* planning, const void* descr
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_list list2;
+    list2.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list2, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -35930,6 +35978,7 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -35954,6 +36003,9 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_channels));
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_area));
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -37062,6 +37114,12 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
     list2.count = 0;
     dmlops_append(&list2, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -37152,16 +37210,16 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 0, 3, 0, 8, 27, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
-    {4, dmlops_roi_align_kept},
+    {5, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
     {0, NULL},
     0,
     {0, NULL},
     {0, NULL},
-    1027,
+    1030,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37179,8 +37237,8 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -37208,6 +37266,12 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list5, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
@@ -37217,7 +37281,6 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_tell_word(planning, &told.numbers, !0);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
 }
@@ -37563,16 +37626,16 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 0, 3, 0, 8, 27, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
-    {4, dmlops_roi_align1_kept},
+    {5, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
     {0, NULL},
     0,
     {0, NULL},
     {0, NULL},
-    4867,
+    5638,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37590,8 +37653,8 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -37619,6 +37682,12 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list5, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
@@ -37630,22 +37699,21 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 1, 5, 32, 0, 26, 0, -1, -1}, {2, 1, 6, 64, 0, 26, 0, -1, -1}, {3, 1, 7, 128, 0, 27, 0, -1, -1}, {4, 0, 4, 0, 16, 251, 0, -1, -1}, {5, 0, 5, 0, 32, 155, 0, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
-    {7, dmlops_roi_align_grad_kept},
+    {8, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
     0,
     {0, NULL},
     {0, NULL},
-    387,
+    774,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37695,31 +37763,37 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_list list5;
     list5.count = 0;
-    dmlops_push(&list5, let_RoiCount);
-    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
-    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
+    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list5, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_RoiCount);
-    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
+    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 5 & 1));
     dmlops_list list7;
     list7.count = 0;
-    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_push(&list7, let_RoiCount);
+    dmlops_push(&list7, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_push(&list7, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 6 & 1));
     dmlops_list list8;
     list8.count = 0;
-    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 7 & 1));
     dmlops_list list9;
     list9.count = 0;
-    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
+    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
@@ -37730,7 +37804,6 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, let_RoiCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
@@ -37975,6 +38048,18 @@ static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* d
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -41499,6 +41584,12 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
         dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list1, dmlops_divide(2147483647, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -41522,6 +41613,12 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
         dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list1, dmlops_divide(2147483647, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 

@@ -56,8 +56,8 @@ def padded(entries: Sizes) -> Eight:
 
 
 def reciprocal(divisor: int) -> int:
-    """2**31 // divisor, rounded up; 0 of what shaders do not divide by, 1 and less."""
-    return (2**31 - 1) // divisor + 1 if divisor > 1 else 0
+    """By which shaders multiply instead; those less than 1 stand for 1."""
+    return (2**32 - 1) // max(divisor, 1)
 
 
 def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
