@@ -68,7 +68,7 @@ class Constants:
         return self._all[self._known[node]]
 
     def reciprocals(self, node: ir.Expr) -> Constant:
-        """2^32 - 1 by each entry of a list, rounded down: a list of the same length, no constant by itself."""
+        """2^32 - 1 by each entry of a list, rounded down: a list of the same length, no constant itself."""
         divisors = self.of(node)
         name = divisors.name + "Reciprocals"
         return self.divisors.setdefault(divisors.name, Constant("ints", name, divisors.macro))
