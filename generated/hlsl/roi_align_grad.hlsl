@@ -1280,13 +1280,8 @@ REAL_VALUE OfSample(List at, int r, List o, List s)
     return Share(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-REAL_VALUE Part2(List at, int r, List o)
+REAL_VALUE OfBest(List at, int r, List o)
 {
-    if (isAverage != 0)
-    {
-        return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
-            * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
-    }
     return OfSample(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
 }
 
@@ -1317,18 +1312,48 @@ precise REAL_VALUE OfSample2(List at, int r, List o, List s)
     return Share2(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share2(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-bool Reaches(List at, int r, List o)
+precise REAL_VALUE OfBest2(List at, int r, List o)
+{
+    return OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
+}
+
+REAL_VALUE Chosen2(List at)
 {
     if (isAverage != 0)
     {
-        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
-            && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
+        const int jFirst = 0;
+        const int jLast = results2;
+        const int iFirst = 0;
+        const int iLast = results;
+        const int rFirst = 0;
+        const int rLast = roiCount;
+        REAL_VALUE result = (REAL_VALUE)0;
+        [loop]
+        for (int r = rFirst; r < rLast; r++)
+        {
+            if (Batch(r) == Entry(at, 0))
+            {
+                [loop]
+                for (int i = iFirst; i < iLast; i++)
+                {
+                    if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, i, Entry(at, 2)))))
+                    {
+                        [loop]
+                        for (int j = jFirst; j < jLast; j++)
+                        {
+                            if (Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, j, Entry(at, 3)))))
+                            {
+                                result += ReadKeptRows(Listed(r, i, Entry(at, 2)))
+                                    * ReadKeptColumns(Listed(r, j, Entry(at, 3)))
+                                    * (REAL_VALUE)ReadInputGradient(Listed(r, Entry(at, 1), i, j));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return result;
     }
-    return Less((REAL_VALUE)0.0f, OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
-}
-
-REAL_VALUE SumOf3(List at)
-{
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
     const int oRow = RowOf(oLast);
@@ -1348,9 +1373,9 @@ REAL_VALUE SumOf3(List at)
                 [loop]
                 for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
                 {
-                    if (Reaches(at, r, o))
+                    if (Less((REAL_VALUE)0.0f, OfBest2(at, r, o)))
                     {
-                        result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                        result += OfBest(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
                     }
                 }
             }
@@ -1431,7 +1456,7 @@ REAL_VALUE Fraction(List at, int d, List o, List s)
         / Convert(Lines(Region(at), d) - corners2, (REAL_VALUE)0);
 }
 
-REAL_VALUE Chosen3(List at, int d, List o, List s)
+REAL_VALUE Chosen4(List at, int d, List o, List s)
 {
     if (Member(at) >= 2)
     {
@@ -1451,7 +1476,7 @@ REAL_VALUE Factor2(int d)
 
 REAL_VALUE Moves(List at, int d, List o, List s)
 {
-    return Chosen3(at, d, o, s) * Factor2(d);
+    return Chosen4(at, d, o, s) * Factor2(d);
 }
 
 REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
@@ -1481,7 +1506,7 @@ bool Free(List at, int d, List o, List s)
     return Equal(Where(Region(at), d, Entry(o, d), Entry(s, d)), HeldIn2(Region(at), d, Entry(o, d), Entry(s, d)));
 }
 
-bool Chosen4(List at, List o, List s)
+bool Chosen5(List at, List o, List s)
 {
     if (Vertical(at))
     {
@@ -1493,10 +1518,10 @@ bool Chosen4(List at, List o, List s)
 bool Live(List at, List o, List s)
 {
     return Hit(Region(at), 0, Entry(o, 0), Entry(s, 0)) && Hit(Region(at), 1, Entry(o, 1), Entry(s, 1))
-        && Chosen4(at, o, s);
+        && Chosen5(at, o, s);
 }
 
-REAL_VALUE Chosen2(List at)
+REAL_VALUE Chosen3(List at)
 {
     if (isLinear != 0)
     {
@@ -1572,8 +1597,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 3  // Best
     WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 5  // OutputROIGradientTensor
-    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_ROIGRADIENT_BITS));
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen3(at), OUTPUT_ROIGRADIENT_BITS));
 #endif
 }

@@ -204,22 +204,14 @@ def define(e: Evaluation) -> None:
     def of_sample(at: Any, r: Any, o: Any, s: Any) -> Any:
         return share2(r, 0, o[0], s[0], at[2]) * share2(r, 1, o[1], s[1], at[3])
 
-    def reaches(at: Any, r: Any, o: Any) -> Any:
-        return (
-            f.both(e.single("Rows", (r, o[0], at[2])) > 0.0, e.single("Columns", (r, o[1], at[3])) > 0.0)
-            if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-            else of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r))) > 0.0
-        )
+    def of_best(at: Any, r: Any, o: Any) -> Any:
+        return of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
 
     def of_sample2(at: Any, r: Any, o: Any, s: Any) -> Any:
         return share(r, 0, o[0], s[0], at[2]) * share(r, 1, o[1], s[1], at[3])
 
-    def part(at: Any, r: Any, o: Any) -> Any:
-        return (
-            e.double("Rows", (r, o[0], at[2])) * e.double("Columns", (r, o[1], at[3]))
-            if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-            else of_sample2(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
-        )
+    def of_best2(at: Any, r: Any, o: Any) -> Any:
+        return of_sample2(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
 
     def region(at: Any) -> Any:
         return entry(at, desc.ROITensor.DimensionCount - 2)
@@ -357,10 +349,25 @@ def define(e: Evaluation) -> None:
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
-            lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))),
+            lambda r, i, j: (
+                e.double("Rows", (r, i, at[2])) * e.double("Columns", (r, j, at[3])),
+                e.double("InputGradientTensor", (r, at[1], i, j)),
+            ),
+            Range(0, roi_count()),
+            Range(0, results(0)),
+            Range(0, results(1)),
+            where=lambda r, i, j: f.both(
+                batch(r) == at[0],
+                e.single("Rows", (r, i, at[2])) > 0.0,
+                e.single("Columns", (r, j, at[3])) > 0.0,
+            ),
+        )
+        if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
+        else e.sum(
+            lambda r, o: (of_best2(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))),
             Range(0, roi_count()),
             box(desc.InputGradientTensor.Sizes[2:]),
-            where=lambda r, o: f.both(batch(r) == at[0], reaches(at, r, o)),
+            where=lambda r, o: f.both(batch(r) == at[0], of_best(at, r, o) > 0.0),
         ),
         "OutputROIGradientTensor": lambda at: e.sum(
             lambda p, s: (
