@@ -519,7 +519,9 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 int FloorQuotient(int a, int b, int reciprocal)
 {
-    if (b <= 1)  // as most steps are
+    if (b == 1)  // as most steps are
+        return a;
+    if (b < 1)
         return FloorQuotient(a, b);
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
