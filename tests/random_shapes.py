@@ -20,6 +20,7 @@ MOST_ELEMENTS = 1 << 20
 FLOATS = ("FLOAT32", "FLOAT16")
 BYTES = ("INT8", "UINT8")
 DIRECTIONS = ("INCREASING", "DECREASING")
+ORDERS = ("DEPTH_COLUMN_ROW", "COLUMN_ROW_DEPTH")
 ACTIVATIONS = ("celu", "elu", "gelu", "hard_sigmoid", "leaky_relu", "relu", "sigmoid", "softplus", "tanh")
 
 Sizes = Sequence[int]
@@ -488,6 +489,50 @@ def moves(draw: Draw) -> Description:
     return make.element_wise_identity(image, OutputTensor=draw.tensor(kind, sizes))
 
 
+def spread(draw: Draw) -> Description:
+    """Elements whose places are quotients: blocks as channels and back, tiles, edges mirrored, slices with
+    steps put back, windows unfolded in many images."""
+    kind, order = draw.choice(("FLOAT32", "FLOAT16", "UINT8", "INT64")), draw.choice(ORDERS)
+    block, channels, batch = draw.randint(1, 5), draw.size(8), draw.choice((1, 2, 4))
+    height, width = draw.size(17), draw.size(17)
+    deep = [batch, channels * block * block, height, width]
+    wide = [batch, channels, height * block, width * block]
+    sizes = [draw.choice((1, 2, 3, 5)) for _ in range(draw.randint(1, 8))]
+    match draw.randrange(6):
+        case 0:
+            output = draw.tensor(kind, wide)
+            return make.depth_to_space1(
+                draw.tensor(kind, deep), BlockSize=block, Order=order, OutputTensor=output
+            )
+        case 1:
+            output = draw.tensor(kind, deep)
+            return make.space_to_depth1(
+                draw.tensor(kind, wide), BlockSize=block, Order=order, OutputTensor=output
+            )
+        case 2:
+            return make.tile(draw.tensor(kind, sizes), Repeats=[draw.choice((1, 1, 2, 3)) for _ in sizes])
+        case 3:
+            start, end = ([draw.randrange(size) for size in sizes] for _ in range(2))
+            return make.padding1(
+                draw.tensor(kind, sizes), PaddingMode=draw.choice(("REFLECTION", "SYMMETRIC")),
+                PaddingValueDataType=kind, PaddingValue=0, StartPadding=start, EndPadding=end,
+            )  # fmt: skip
+        case 4:
+            first = [draw.randrange(size) for size in sizes]
+            length = [draw.randint(1, size - start) for start, size in zip(first, sizes, strict=True)]
+            steps = [draw.choice((1, 2, -1, -3)) for _ in sizes]
+            taken = [-(-size // abs(step)) for size, step in zip(length, steps, strict=True)]
+            kind = draw.choice(FLOATS)
+            return make.slice_grad(
+                draw.tensor(kind, taken), InputWindowOffsets=first, InputWindowSizes=length,
+                InputWindowStrides=steps, OutputGradientTensor=draw.tensor(kind, sizes),
+            )  # fmt: skip
+    stride = draw.choice((1, 2, 3))
+    image = draw.tensor(kind, [draw.choice((1, 2, 4)), draw.choice((16, 32)), draw.size(65), draw.size(65)])
+    members = {"WindowSizes": [3, 5], "Strides": [stride] * 2, "Dilations": [1, 2]}
+    return make.unfold(image, StartPadding=[1, 4], EndPadding=[1, 4], **members)
+
+
 def unfolded(draw: Draw) -> Description:
     """Windows as columns, and the sums of such columns."""
     kind = draw.choice(FLOATS)
@@ -533,7 +578,7 @@ FAMILIES: dict[str, Callable[[Draw], Description]] = {
     one.__name__: one
     for one in (
         products, convolutions, integer_convolutions, integer_products, attention, recurrent, windows,
-        resampling, normalisations, reductions, moves, elements,
+        resampling, normalisations, reductions, moves, spread, elements,
     )
 }  # fmt: skip
 

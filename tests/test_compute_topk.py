@@ -123,6 +123,23 @@ def test_lines_that_one_group_selects_from(device: Any, data_type: str) -> None:
             check_top(device, np.ascontiguousarray(array), 1, count, direction)
 
 
+@pytest.mark.parametrize("data_type", ["float32", "float16", "uint8", "int64"])
+def test_lines_side_by_side(device: Any, data_type: str) -> None:
+    """A group selects from several, the last group perhaps from fewer."""
+    rng = np.random.default_rng(31)
+    for sizes, axis, count in (
+        ((4096, 5), 0, 16),
+        ((2, 700, 9), 1, 64),
+        ((2050, 2), 0, 1),
+        ((513, 3, 2), 0, 5),
+    ):
+        array = some(rng, sizes, data_type)
+        for direction in DIRECTIONS:
+            check_top(device, array, axis, count, direction)
+    turned = {"InputTensor": permuted((700, 3, 4), [0, 2, 1])}
+    check_top(device, some(rng, (700, 3, 4), data_type), 0, 7, "DECREASING", "uint32", turned)
+
+
 def test_long_lines_apart(device: Any) -> None:
     array = some(np.random.default_rng(1), (2600, 3, 2), "int16")
     check_top(

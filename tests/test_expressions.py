@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,7 @@ from dmlgen.expr.bounds import BOUNDS
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, Definer
 from dmlgen.expr.evaluate import compile_expression
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
+from dmlgen.expr.inlined import inlined
 from dmlgen.expr.ir import LIMIT
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.expr.printer import SOURCE
@@ -49,8 +51,12 @@ def typed(text: str, expected: ir.Type | None = None) -> ir.Expr:
     return parse(text, SCOPE, lambda offset: Position("x.yaml", 1, 1 + offset), expected)
 
 
+def evaluated(node: ir.Expr) -> object:
+    return compile_expression(node, {1: 32, 8: 8, 11: 64}, frozenset({8, 11}))(dict(ENVIRONMENT))
+
+
 def value(text: str) -> object:
-    return compile_expression(typed(text), {1: 32, 8: 8, 11: 64}, frozenset({8, 11}))(dict(ENVIRONMENT))
+    return evaluated(typed(text))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +171,15 @@ def test_faults_have_a_code_and_a_column(text: str, code: str, column: int) -> N
 def test_printing_and_parsing_are_inverse(text: str) -> None:
     node = typed(text)
     assert typed(SOURCE.print(node)) == node
+
+
+def test_inlined_loops_hide_variables_of_the_same_name() -> None:
+    node = typed("[A.Sizes[d] * 10 for d in axes(A)]")
+    for place in (2, 0):
+        assert isinstance(node, ir.Reduce)
+        entry = ir.Index(ir.Definition("entries", node), ir.Number(place, ir.INT))
+        node = replace(node, body=ir.Binary("+", entry, node.loop.variable, ir.INT))
+    assert evaluated(node) == evaluated(inlined(node)) == (40, 41, 42)
 
 
 @pytest.mark.parametrize(

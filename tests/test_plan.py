@@ -16,6 +16,7 @@ from dmlops.compute import computation
 from dmlops.coordinates import align, replace, wrap
 from dmlops.gpu import Unsupported, telling
 from dmlops.gpu.plans.gather import INDICES, OUTPUT, Moved, moved_of, striped, widened
+from dmlops.gpu.plans.known import reciprocal
 from dmlops.gpu.plans.loops import dimension
 from dmlops.gpu.plans.planning import Planning
 from dmlops.gpu.plans.reasons import Reason
@@ -207,6 +208,18 @@ def test_division_by_multiplication_is_exact(size: int) -> None:
     for n in (n for n in edges if 0 <= n < 2**32):
         high = multiplier * n >> 32
         assert (high + (n - high >> halving)) >> shift == n // size
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 5, 56, 641, 2**16 - 1, 2**16 + 1, 2**31 - 1, 2**32 - 1])
+def test_division_by_reciprocals_is_at_most_1_too_small(divisor: int) -> None:
+    """Shaders add that."""
+    found = reciprocal(divisor)
+    assert 0 < found < 2**32
+    quotients = {*range(4), *range((2**32 - 1) // divisor - 3, (2**32 - 1) // divisor + 1)}
+    edges = {q * divisor + step for q in quotients for step in (-1, 0, 1)} | {2**31 - 1, 2**32 - 1}
+    edges |= set(np.random.default_rng(divisor).integers(0, 2**32, 2000).tolist())
+    for n in (n for n in edges if 0 <= n < 2**32):
+        assert n // divisor - (n * found >> 32) in (0, 1)
 
 
 def test_groups_cover_the_output_and_stay_within_the_dispatch_limit() -> None:

@@ -52,23 +52,23 @@ def moves() -> Iterator[Case]:
             lambda torch, x: x.repeat(1, 2), RepeatsCount=2, Repeats=[1, 2],
         )  # fmt: skip
 
-    def of_windows(count: int, channels: int, size: int, data_type: str) -> Iterator[Case]:
+    def of_windows(count: int, channels: int, size: int, stride: int, data_type: str) -> Iterator[Case]:
         """Windows of 3 x 3 as columns, and the sums of such columns."""
         whole = tensor((count, channels, size, size), data_type)
-        columns = tensor((count, channels * 9, (size - 2) ** 2), data_type)
-        shown = f"3x3 {count}x{channels} {size}x{size} {data_type}"
-        ones, zeros = [1, 1], [0, 0]
+        columns = tensor((count, channels * 9, ((size - 3) // stride + 1) ** 2), data_type)
+        shown = f"3x3{'' if stride == 1 else f'/{stride}'} {count}x{channels} {size}x{size} {data_type}"
+        zeros = [0, 0]
         members = {
-            "DimensionCount": 2, "WindowSizes": [3, 3], "Strides": ones, "Dilations": ones,
+            "DimensionCount": 2, "WindowSizes": [3, 3], "Strides": [stride] * 2, "Dilations": [1, 1],
             "StartPadding": zeros, "EndPadding": zeros,
         }  # fmt: skip
         yield drawn(
             f"unfold {shown}", "UNFOLD", {"InputTensor": whole, "OutputTensor": columns},
-            lambda torch, x: torch.nn.functional.unfold(x, 3), **members,
+            lambda torch, x: torch.nn.functional.unfold(x, 3, stride=stride), **members,
         )  # fmt: skip
         yield drawn(
             f"fold {shown}", "FOLD", {"InputTensor": columns, "OutputTensor": whole},
-            lambda torch, x: torch.nn.functional.fold(x, (size, size), 3), **members,
+            lambda torch, x: torch.nn.functional.fold(x, (size, size), 3, stride=stride), **members,
         )  # fmt: skip
 
     def joined(count: int, channels: int, size: int, data_type: str) -> Case:
@@ -110,7 +110,8 @@ def moves() -> Iterator[Case]:
         yield moved("heads", (8, 512, 12, 64), (0, 2, 1, 3), data_type)
         yield moved("channels last", (32, 64, 56, 56), (0, 2, 3, 1), data_type)
         yield moved("channels first", (32, 56, 56, 64), (0, 3, 1, 2), data_type)
-        yield from of_windows(32, 64, 56, data_type)
+        yield from of_windows(32, 64, 56, 1, data_type)
+        yield from of_windows(32, 64, 56, 2, data_type)
         yield joined(32, 64, 56, data_type)
         yield mirrored(32, 64, 56, data_type)
     yield downwards(

@@ -97,11 +97,10 @@ def squares(side: int = LARGE) -> Iterator[Case]:
             PaddingValueDataType=data_type.upper(), PaddingValue=0.0,
             StartPadding=[around] * 2, EndPadding=[around] * 2,
         )  # fmt: skip
-        yield case(
-            f"top 16 of {side} {data_type}", "TOP_K1", one[0],
-            {
-                "OutputValueTensor": tensor((side, 16), data_type),
-                "OutputIndexTensor": tensor((side, 16), "uint32"),
-            },
-            lambda torch, x: torch.topk(x, 16, 1)[0], Axis=1, K=16, AxisDirection="DECREASING",
-        )  # fmt: skip
+        for axis, shown, top in ((1, "", (side, 16)), (0, "downwards ", (16, side))):
+            yield case(
+                f"top 16 of {side} {shown}{data_type}", "TOP_K1", one[0],
+                {"OutputValueTensor": tensor(top, data_type), "OutputIndexTensor": tensor(top, "uint32")},
+                lambda torch, x, axis=axis: torch.topk(x, 16, axis)[0],
+                Axis=axis, K=16, AxisDirection="DECREASING",
+            )  # fmt: skip

@@ -67,6 +67,7 @@ struct Dimension
     int4 windowSize[2];
     int4 results[2];
     int4 inputGradientSizes2[2];
+    int4 stridesReciprocals[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
@@ -86,6 +87,7 @@ struct Dimension
     int4 windowSize[2];
     int4 results[2];
     int4 inputGradientSizes2[2];
+    int4 stridesReciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -248,6 +250,26 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
+// n / size for a size of 1 or more, from the reciprocal (2^32 - 1) / size, rounded down. That is too small by 1 / 2^32
+// at most, so that the product is too small by less than 1.
+uint Divided(uint n, uint size, uint reciprocal)
+{
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return n - below * size >= size ? below + 1 : below;
+}
+
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    if (b == 1)  // as most steps are
+        return a;
+    if (b < 1)
+        return FloorQuotient(a, b);
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+}
+
+int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
+
 int Narrow(int64_t x)
 {
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
@@ -283,12 +305,33 @@ List Unflat(int number, List sizes)
     return result;
 }
 
+List Unflat(int number, List sizes, List reciprocals)
+{
+    List result = (List)0;
+    result.length = sizes.length;
+    const int sign = number >> 31;  // rounding down is rounding toward 0 of the other bits
+    uint positive = (uint)(number ^ sign);
+    [unroll]
+    for (int d = 7; d >= 0; d--)
+    {
+        if (d < sizes.length)
+        {
+            const uint size = (uint)max(sizes.entries[d], 1);
+            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
+            const int within = (int)(positive - rest * size);
+            result.entries[d] = (within ^ sign) + ((int)size & sign);
+            positive = rest;
+        }
+    }
+    return result;
+}
+
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -310,6 +353,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -548,14 +614,20 @@ int64_t SumOf(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
+    const int wRow = RowOf(wLast);
     int64_t result = (int64_t)0;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
     {
-        if (Chosen(o, w))
+        const int wEnd = RowEnd(wLast);
+        [loop]
+        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            result += 1;
+            if (Chosen(o, w))
+            {
+                result += 1;
+            }
         }
     }
     return result;
@@ -574,7 +646,8 @@ List Last(List at)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = max(min(FloorQuotient(Entry(at, d + 2)
             + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d),
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + 1,
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) + 1,
             Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
     return result;
 }
@@ -593,7 +666,8 @@ List First(List at)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = max(min(FloorQuotient(Before(at, d)
             + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)),
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)),
             Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
     return result;
 }
@@ -602,12 +676,18 @@ REAL_VALUE SumOf2(List at)
 {
     const List oLast = Last(at);
     const List oFirst = First(at);
+    const int oRow = RowOf(oLast);
     REAL_VALUE result = (REAL_VALUE)0;
     List o = oFirst;
     [loop]
-    for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
+    for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast))
     {
-        result += ReadKeptShare(Join(Part(at, 0, 2), o));
+        const int oEnd = RowEnd(oLast);
+        [loop]
+        for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
+        {
+            result += ReadKeptShare(Join(Part(at, 0, 2), o));
+        }
     }
     return result;
 }
@@ -622,9 +702,11 @@ int2 BoxAlong(int d, int i)
 {
     return int2(max(min(FloorQuotient(i + ENTRY_OF(startPadding, START_PADDING_LENGTH, d)
         - (ENTRY_OF(windowSize, WINDOW_SIZE_LENGTH, d) - 1) + ENTRY_OF(strides, STRIDES_LENGTH, d) - 1,
-        ENTRY_OF(strides, STRIDES_LENGTH, d)), ENTRY_OF(inputGradientSizes2, INPUT_GRADIENT_SIZES2_LENGTH, d)), 0),
-        max(min(FloorQuotient(i + ENTRY_OF(startPadding, START_PADDING_LENGTH, d), ENTRY_OF(strides, STRIDES_LENGTH, d))
-        + 1, ENTRY_OF(inputGradientSizes2, INPUT_GRADIENT_SIZES2_LENGTH, d)), 0));
+        ENTRY_OF(strides, STRIDES_LENGTH, d), ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)),
+        ENTRY_OF(inputGradientSizes2, INPUT_GRADIENT_SIZES2_LENGTH, d)), 0),
+        max(min(FloorQuotient(i + ENTRY_OF(startPadding, START_PADDING_LENGTH, d), ENTRY_OF(strides, STRIDES_LENGTH, d),
+        ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)) + 1,
+        ENTRY_OF(inputGradientSizes2, INPUT_GRADIENT_SIZES2_LENGTH, d)), 0));
 }
 
 REAL_VALUE EntryAt(List at)

@@ -54,9 +54,9 @@ typedef OUTPUT_STORED OutputElements;
     int blockSize;
     int channels;
     int area;
+    int blockSizeReciprocal;
     uint reserved0;
     uint reserved1;
-    uint reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -65,6 +65,23 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
+// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
+// dividend it is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
+{
+    const int sign = dividend >> 31;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
+}
+
+// The remainder of integers, 0 or more, for a positive divisor, from its reciprocal
+int FloorModuloBy(int dividend, int divisor, int reciprocal)
+{
+    return dividend - FloorDivideBy(dividend, divisor, reciprocal) * divisor;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -132,18 +149,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         int chosen1;
         if (ORDER == 0 /* DEPTH_COLUMN_ROW */)
         {
-            const int place = at[2] % blockSize * blockSize + at[3] % blockSize;
+            const int place = FloorModuloBy(at[2], blockSize, blockSizeReciprocal) * blockSize
+                + FloorModuloBy(at[3], blockSize, blockSizeReciprocal);
             chosen1 = place * channels + at[1];
         }
         else
         {
-            const int place = at[2] % blockSize * blockSize + at[3] % blockSize;
+            const int place = FloorModuloBy(at[2], blockSize, blockSizeReciprocal) * blockSize
+                + FloorModuloBy(at[3], blockSize, blockSizeReciprocal);
             chosen1 = at[1] * area + place;
         }
         const int deep = chosen1;
-        const int changed2 = at[2] / blockSize;
-        const int changed3 = at[3] / blockSize;
-        const int place = at[2] % blockSize * blockSize + at[3] % blockSize;
+        const int changed2 = FloorDivideBy(at[2], blockSize, blockSizeReciprocal);
+        const int changed3 = FloorDivideBy(at[3], blockSize, blockSizeReciprocal);
+        const int place = FloorModuloBy(at[2], blockSize, blockSizeReciprocal) * blockSize
+            + FloorModuloBy(at[3], blockSize, blockSizeReciprocal);
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)

@@ -40,9 +40,9 @@ struct Dimension
     uint quantization1Stride;
     uint outputStride;
     int blocks;
+    int blocksReciprocal;
     uint reserved0;
     uint reserved1;
-    uint reserved2;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -107,6 +107,17 @@ uint Convert(int x, uint type) { return (uint)x; }
 float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
+
+// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
+// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
+// dividend it is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
+{
+    const int sign = dividend >> 31;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
+}
 
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
 // float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
@@ -210,7 +221,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             uint offset2 = 0;
             [unroll]
             for (int d = 0; d < RANK; d++)
-                offset2 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization1Stride;
+                offset2 += (uint)FloorDivideBy(at[d], dimensions[d].blocks, dimensions[d].blocksReciprocal)
+                    * dimensions[d].quantization1Stride;
             chosen1 = Convert(RoundingOnce(LoadQuantization1(offset2), OUTPUT_BITS), (OUTPUT_VALUE)0);
         }
         else
@@ -221,7 +233,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset3 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset3 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization0Stride;
+            offset3 += (uint)FloorDivideBy(at[d], dimensions[d].blocks, dimensions[d].blocksReciprocal)
+                * dimensions[d].quantization0Stride;
         values[inVector] = (OUTPUT_VALUE)((Convert(RoundingOnce(LoadInput(offset1), OUTPUT_BITS), (OUTPUT_VALUE)0)
             - zero) * LoadQuantization0(offset3));
     }

@@ -11,7 +11,7 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Base
+//              0 Base, Shares
 //              1 OutputGradientTensor
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -53,12 +53,15 @@ struct Dimension
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
     int4 keptBaseSizes[2];
+    int4 keptSharesSizes[2];
     int4 before[2];
     int4 span[2];
+    int4 after[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptBaseFirst;
+    int keptSharesFirst;
     float bias;
     float alpha;
     int localSize;
@@ -253,10 +256,10 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -278,6 +281,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -684,6 +710,36 @@ void WriteKeptBase(uint number, REAL_VALUE entry)
 #endif
 }
 
+REAL_VALUE ReadKeptShares(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_SHARES_SIZES_LENGTH; d++)
+    {
+        const int size = keptSharesSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    place = (uint)keptSharesFirst + place * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    return asdouble(scratch[place], scratch[place + 1]);
+#else
+    return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptShares(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptSharesFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 List Region(List c, List w)
 {
     List result = (List)0;
@@ -698,15 +754,21 @@ REAL_VALUE SumOf(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
     const List wFirst = Zeros(wLast.length);
+    const int wRow = RowOf(wLast);
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
     {
-        const List list1 = Region(at, w);
-        if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+        const int wEnd = RowEnd(wLast);
+        [loop]
+        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
+            const List list1 = Region(at, w);
+            if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+            {
+                result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
+            }
         }
     }
     return result;
@@ -718,29 +780,29 @@ List Holder(List at, List w)
     result.length = 4;
     [unroll]
     for (int d = 0; d < 4; d++)
-        result.entries[d] = Entry(at, d) - Entry(w, d) + Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
+        result.entries[d] = Entry(at, d) + Entry(w, d) - Entry(ListOf(after[0], after[1], AFTER_LENGTH), d);
     return result;
-}
-
-REAL_VALUE Share(List c)
-{
-    return (REAL_VALUE)ReadInputGradient(c) * (REAL_VALUE)ReadInput(c)
-        * Pow(ReadKeptBase(c), -(REAL_VALUE)beta - (REAL_VALUE)1.0f);
 }
 
 REAL_VALUE SumOf2(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
     const List wFirst = Zeros(wLast.length);
+    const int wRow = RowOf(wLast);
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
     {
-        const List list1 = Holder(at, w);
-        if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+        const int wEnd = RowEnd(wLast);
+        [loop]
+        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            result += Share(list1);
+            const List list1 = Holder(at, w);
+            if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+            {
+                result += ReadKeptShares(list1);
+            }
         }
     }
     return result;
@@ -767,8 +829,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Base
+#if PASS == 0  // Base, Shares
     WriteKeptBase(first + item, (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * SumOf(at));
+    WriteKeptShares(first + item, (REAL_VALUE)ReadInputGradient(at) * (REAL_VALUE)ReadInput(at)
+        * Pow(ReadKeptBase(at), -(REAL_VALUE)beta - (REAL_VALUE)1.0f));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at)
         * Pow(ReadKeptBase(at), -(REAL_VALUE)beta)

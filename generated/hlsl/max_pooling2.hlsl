@@ -322,10 +322,10 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -347,6 +347,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -591,14 +614,20 @@ INPUT_VALUE MaxOf(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
+    const int wRow = RowOf(wLast);
     INPUT_VALUE result = (INPUT_VALUE)INPUT_LOWEST;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
     {
-        if (Valid(at, w))
+        const int wEnd = RowEnd(wLast);
+        [loop]
+        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            result = Max(result, ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w))));
+            if (Valid(at, w))
+            {
+                result = Max(result, ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w))));
+            }
         }
     }
     return result;
@@ -608,12 +637,18 @@ bool AnyOf(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
+    const int wRow = RowOf(wLast);
     bool result = false;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
     {
-        result = result || Valid(at, w);
+        const int wEnd = RowEnd(wLast);
+        [loop]
+        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
+        {
+            result = result || Valid(at, w);
+        }
     }
     return result;
 }
@@ -622,22 +657,28 @@ List GreatestAt(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
+    const int wRow = RowOf(wLast);
     List result = wFirst;
     INPUT_VALUE best = (INPUT_VALUE)0;
     bool found = false;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
     {
-        if (Valid(at, w))
+        const int wEnd = RowEnd(wLast);
+        [loop]
+        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            const INPUT_VALUE value = ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)));
-            if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
+            if (Valid(at, w))
             {
-                best = value;
-                result = w;
+                const INPUT_VALUE value = ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)));
+                if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
+                {
+                    best = value;
+                    result = w;
+                }
+                found = true;
             }
-            found = true;
         }
     }
     return result;

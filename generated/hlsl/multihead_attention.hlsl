@@ -224,6 +224,8 @@ struct Dimension
     int4 groups2[2];
     int4 headCount[2];
     int4 headCount2[2];
+    int4 headCountReciprocals[2];
+    int4 headCount2Reciprocals[2];
     int4 queryPlaces[2];
     int4 keyPlaces[2];
     int4 valuePlaces[2];
@@ -442,6 +444,26 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
+// n / size for a size of 1 or more, from the reciprocal (2^32 - 1) / size, rounded down. That is too small by 1 / 2^32
+// at most, so that the product is too small by less than 1.
+uint Divided(uint n, uint size, uint reciprocal)
+{
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return n - below * size >= size ? below + 1 : below;
+}
+
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    if (b == 1)  // as most steps are
+        return a;
+    if (b < 1)
+        return FloorQuotient(a, b);
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+}
+
+int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
+
 int Narrow(int64_t x)
 {
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
@@ -477,12 +499,33 @@ List Unflat(int number, List sizes)
     return result;
 }
 
+List Unflat(int number, List sizes, List reciprocals)
+{
+    List result = (List)0;
+    result.length = sizes.length;
+    const int sign = number >> 31;  // rounding down is rounding toward 0 of the other bits
+    uint positive = (uint)(number ^ sign);
+    [unroll]
+    for (int d = 7; d >= 0; d--)
+    {
+        if (d < sizes.length)
+        {
+            const uint size = (uint)max(sizes.entries[d], 1);
+            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
+            const int within = (int)(positive - rest * size);
+            result.entries[d] = (within ^ sign) + ((int)size & sign);
+            positive = rest;
+        }
+    }
+    return result;
+}
+
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -504,6 +547,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -2081,9 +2147,11 @@ void Attend(uint item, uint thread)
     at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
     const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
     const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
@@ -2447,9 +2515,11 @@ void Attend(uint item, uint thread)
     at.entries[0] = (int)batch;
     at.entries[1] = (int)firstHead;
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const uint2 keyFirsts = KeyFirsts(keyHead);
     const uint keyStored = FirstOf(storedPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
     const uint2 valueFirsts = ValueFirsts(valueHead);
@@ -2939,9 +3009,11 @@ void Attend(uint item, uint thread)
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
     const uint keys = KeysOf(at);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1])
         + firstRow * (uint)queryPlaces[0][3];
     const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
@@ -3253,9 +3325,10 @@ uint4 eight = uint4(0, 0, 0, 0);
 #endif
 #elif PASS == 4  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptMixed(Listed(Entry(Align(at, 3, 0), 0),
-        Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH)), 0),
-        Entry(Align(at, 3, 0), 1), Entry(Unflat(Entry(Align(at, 3, 0), 2),
-        ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH)), 1))), OUTPUT_BITS));
+        Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
+        ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 0), Entry(Align(at, 3, 0), 1),
+        Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
+        ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 1))), OUTPUT_BITS));
 #elif PASS == 5  // OutputPresentKeyTensor
     WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)),
         OUTPUT_PRESENT_KEY_BITS));

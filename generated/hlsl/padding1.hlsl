@@ -39,8 +39,8 @@ struct Dimension
     int inputSizes;
     int period;
     int turn;
-    uint reserved0;
-    uint reserved1;
+    int inputSizesReciprocal;
+    int periodReciprocal;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -66,21 +66,21 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The quotient of integers, rounded down, for a positive divisor. For a negative dividend that is the complement of the
-// quotient of its complement, rounded toward 0.
-int FloorDivide(int dividend, int divisor)
+// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
+// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
+// dividend it is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
 {
     const int sign = dividend >> 31;
-    return (int)((uint)(dividend ^ sign) / (uint)divisor) ^ sign;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
 }
 
-// The remainder of integers, 0 or more, for a positive divisor
-int FloorModulo(int dividend, int divisor)
+// The remainder of integers, 0 or more, for a positive divisor, from its reciprocal
+int FloorModuloBy(int dividend, int divisor, int reciprocal)
 {
-    [branch]
-    if ((uint)dividend < (uint)divisor)  // as nearly all are, where there is a period
-        return dividend;
-    return dividend - FloorDivide(dividend, divisor) * divisor;
+    return dividend - FloorDivideBy(dividend, divisor, reciprocal) * divisor;
 }
 
 // A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
@@ -166,10 +166,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
                 offset1 += (uint)min(max(PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */
                     ? min(max(at[d] - dimensions[d].startPadding, 0), dimensions[d].inputSizes - 1)
                     : (PADDING_MODE == 4 /* WRAP */
-                    ? FloorModulo(at[d] - dimensions[d].startPadding, dimensions[d].inputSizes)
-                    : min(FloorModulo(at[d] - dimensions[d].startPadding, dimensions[d].period),
-                    dimensions[d].turn - FloorModulo(at[d] - dimensions[d].startPadding, dimensions[d].period))), 0),
-                    dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
+                    ? FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].inputSizes,
+                    dimensions[d].inputSizesReciprocal)
+                    : min(FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].period,
+                    dimensions[d].periodReciprocal),
+                    dimensions[d].turn - FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].period,
+                    dimensions[d].periodReciprocal))), 0), dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
             chosen1 = LoadInput(offset1);
         }
         else

@@ -42,9 +42,9 @@ struct Dimension
     uint quantization1Stride;
     uint outputStride;
     int blocks;
+    int blocksReciprocal;
     uint reserved0;
     uint reserved1;
-    uint reserved2;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -109,6 +109,17 @@ uint Convert(int x, uint type) { return (uint)x; }
 float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
+
+// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
+// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
+// dividend it is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
+{
+    const int sign = dividend >> 31;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
+}
 
 // The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
 // no room for a fraction.
@@ -345,14 +356,16 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset2 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset2 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization0Stride;
+            offset2 += (uint)FloorDivideBy(at[d], dimensions[d].blocks, dimensions[d].blocksReciprocal)
+                * dimensions[d].quantization0Stride;
         INPUT_VALUE chosen1;
         if (QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */)
         {
             uint offset3 = 0;
             [unroll]
             for (int d = 0; d < RANK; d++)
-                offset3 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization1Stride;
+                offset3 += (uint)FloorDivideBy(at[d], dimensions[d].blocks, dimensions[d].blocksReciprocal)
+                    * dimensions[d].quantization1Stride;
             chosen1 = Convert(RoundingOnce(LoadQuantization1(offset3), INPUT_BITS), (INPUT_VALUE)0);
         }
         else

@@ -11,7 +11,7 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Starts, Lengths, Samples, Paces
+//              0 Batches, Starts, Lengths, Samples, Paces
 //              1 Rows
 //              2 Columns
 //              3 Best
@@ -68,6 +68,7 @@ struct Dimension
     int4 outputGradientStrides[2];
     int4 outputROIGradientSizes[2];
     int4 outputROIGradientStrides[2];
+    int4 keptBatchesSizes[2];
     int4 keptStartsSizes[2];
     int4 keptLengthsSizes[2];
     int4 keptSamplesSizes[2];
@@ -80,6 +81,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
+    int keptBatchesFirst;
     int keptStartsFirst;
     int keptLengthsFirst;
     int keptSamplesFirst;
@@ -87,6 +89,7 @@ struct Dimension
     int keptRowsFirst;
     int keptColumnsFirst;
     int keptBestFirst;
+    int batches;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -97,7 +100,6 @@ struct Dimension
     float outputPixelOffset;
     float inputPixelOffset;
     int isLinear;
-    int batches;
     int isAverage;
     int roiCount;
     int rOIDimensionCount;
@@ -323,10 +325,10 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -348,6 +350,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -774,6 +799,25 @@ void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
     StoreOutputROIGradient(offset, entry);
 }
 
+int ReadKeptBatches(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_BATCHES_SIZES_LENGTH; d++)
+    {
+        const int size = keptBatchesSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    place = (uint)keptBatchesFirst + place * (1);
+    return (int)scratch[place];
+}
+
+void WriteKeptBatches(uint number, int entry)
+{
+    const uint place = (uint)keptBatchesFirst + number * (1);
+    scratch[place] = (uint)entry;
+}
+
 REAL_VALUE ReadKeptStarts(List at)
 {
     uint place = 0;
@@ -1042,10 +1086,14 @@ int Size(int d)
     return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
 }
 
+bool Covers(int d, REAL_VALUE x)
+{
+    return LessOrEqual((REAL_VALUE)-1.0f, x) && LessOrEqual(x, Convert(Size(d), (REAL_VALUE)0));
+}
+
 bool Hit(int r, int d, int o, int s)
 {
-    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
-        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
+    return Covers(d, Where(r, d, o, s));
 }
 
 REAL_VALUE OutputOffset2()
@@ -1064,9 +1112,14 @@ REAL_VALUE Where2(int r, int d, int o, int s)
         + ReadKeptStarts(Listed(r, d)) - InputOffset2();
 }
 
+REAL_VALUE Limited(int d, REAL_VALUE x)
+{
+    return Max(Min(x, Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+}
+
 REAL_VALUE HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(Where2(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Limited(d, Where2(r, d, o, s));
 }
 
 REAL_VALUE Hat(REAL_VALUE x, int i)
@@ -1074,14 +1127,19 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
-precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
+precise REAL_VALUE Limited2(int d, REAL_VALUE x)
 {
-    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(x, Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
-int64_t Near(REAL_VALUE x)
+precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
 {
-    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
+    return Limited2(d, Where(r, d, o, s));
+}
+
+int Near(int d, REAL_VALUE x)
+{
+    return max(min(Convert(Ceil(x - (REAL_VALUE)0.5f), (int)0), Size(d) - 1), 0);
 }
 
 REAL_VALUE Share(int r, int d, int o, int s, int i)
@@ -1092,7 +1150,7 @@ REAL_VALUE Share(int r, int d, int o, int s, int i)
         {
             return Hat(HeldIn(r, d, o, s), i);
         }
-        if (Near(HeldIn2(r, d, o, s)) == i)
+        if (Near(d, HeldIn2(r, d, o, s)) == i)
         {
             return (REAL_VALUE)1.0f;
         }
@@ -1129,23 +1187,27 @@ precise REAL_VALUE SumOf2(List at)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches),
-        (int64_t)0);
+    return ReadKeptBatches(Listed(r, 0));
 }
 
-int64_t Low(REAL_VALUE x)
+int Low(int d, REAL_VALUE x)
 {
-    return Convert(Floor(x), (int64_t)0);
+    return max(min(Convert(Floor(x), (int)0), Size(d) - 1), 0);
 }
 
-precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
+int High(int d, REAL_VALUE x)
+{
+    return max(min(Convert(Ceil(x), (int)0), Size(d) - 1), 0);
+}
+
+precise REAL_VALUE Between(int b, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
-        const int jFirst = Narrow(Low(x));
-        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
-        const int iFirst = Narrow(Low(y));
-        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        const int jFirst = Low(1, x);
+        const int jLast = High(1, x) + 1;
+        const int iFirst = Low(0, y);
+        const int iLast = High(0, y) + 1;
         precise REAL_VALUE result = (REAL_VALUE)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
@@ -1153,12 +1215,12 @@ precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
             [loop]
             for (int j = jFirst; j < jLast; j++)
             {
-                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(b, c, i, j));
             }
         }
         return result;
     }
-    return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
+    return (REAL_VALUE)ReadInput(Listed(b, c, Near(0, y), Near(1, x)));
 }
 
 precise REAL_VALUE Outside()
@@ -1166,13 +1228,18 @@ precise REAL_VALUE Outside()
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE Read(int r, int c, List o, List s)
+precise REAL_VALUE AtPoint(int b, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
+    if (Covers(0, y) && Covers(1, x))
     {
-        return Between(r, c, HeldIn2(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn2(r, 1, Entry(o, 1), Entry(s, 1)));
+        return Between(b, c, Limited2(0, y), Limited2(1, x));
     }
     return Outside();
+}
+
+precise REAL_VALUE Read(int r, int c, List o, List s)
+{
+    return AtPoint(Batch(r), c, Where(r, 0, Entry(o, 0), Entry(s, 0)), Where(r, 1, Entry(o, 1), Entry(s, 1)));
 }
 
 List Grid(int r)
@@ -1184,20 +1251,26 @@ List FirstGreatest(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
+    const int sRow = RowOf(sLast);
     List result = sFirst;
     REAL_VALUE best = (REAL_VALUE)0;
     bool found = false;
     List s = sFirst;
     [loop]
-    for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
     {
-        const REAL_VALUE value = Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
-        if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
+        const int sEnd = RowEnd(sLast);
+        [loop]
+        for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
         {
-            best = value;
-            result = s;
+            const REAL_VALUE value = Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
+            if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
+            {
+                best = value;
+                result = s;
+            }
+            found = true;
         }
-        found = true;
     }
     return result;
 }
@@ -1207,13 +1280,8 @@ REAL_VALUE OfSample(List at, int r, List o, List s)
     return Share(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-REAL_VALUE Part2(List at, int r, List o)
+REAL_VALUE OfBest(List at, int r, List o)
 {
-    if (isAverage != 0)
-    {
-        return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
-            * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
-    }
     return OfSample(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
 }
 
@@ -1230,7 +1298,7 @@ precise REAL_VALUE Share2(int r, int d, int o, int s, int i)
         {
             return Hat2(HeldIn2(r, d, o, s), i);
         }
-        if (Near(HeldIn2(r, d, o, s)) == i)
+        if (Near(d, HeldIn2(r, d, o, s)) == i)
         {
             return (REAL_VALUE)1.0f;
         }
@@ -1244,20 +1312,51 @@ precise REAL_VALUE OfSample2(List at, int r, List o, List s)
     return Share2(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share2(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-bool Reaches(List at, int r, List o)
+precise REAL_VALUE OfBest2(List at, int r, List o)
+{
+    return OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
+}
+
+REAL_VALUE Chosen2(List at)
 {
     if (isAverage != 0)
     {
-        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
-            && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
+        const int jFirst = 0;
+        const int jLast = results2;
+        const int iFirst = 0;
+        const int iLast = results;
+        const int rFirst = 0;
+        const int rLast = roiCount;
+        REAL_VALUE result = (REAL_VALUE)0;
+        [loop]
+        for (int r = rFirst; r < rLast; r++)
+        {
+            if (Batch(r) == Entry(at, 0))
+            {
+                [loop]
+                for (int i = iFirst; i < iLast; i++)
+                {
+                    if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, i, Entry(at, 2)))))
+                    {
+                        [loop]
+                        for (int j = jFirst; j < jLast; j++)
+                        {
+                            if (Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, j, Entry(at, 3)))))
+                            {
+                                result += ReadKeptRows(Listed(r, i, Entry(at, 2)))
+                                    * ReadKeptColumns(Listed(r, j, Entry(at, 3)))
+                                    * (REAL_VALUE)ReadInputGradient(Listed(r, Entry(at, 1), i, j));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return result;
     }
-    return Less((REAL_VALUE)0.0f, OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
-}
-
-REAL_VALUE SumOf3(List at)
-{
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
+    const int oRow = RowOf(oLast);
     const int rFirst = 0;
     const int rLast = roiCount;
     REAL_VALUE result = (REAL_VALUE)0;
@@ -1268,11 +1367,16 @@ REAL_VALUE SumOf3(List at)
         {
             List o = oFirst;
             [loop]
-            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
+            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast))
             {
-                if (Reaches(at, r, o))
+                const int oEnd = RowEnd(oLast);
+                [loop]
+                for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
                 {
-                    result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                    if (Less((REAL_VALUE)0.0f, OfBest2(at, r, o)))
+                    {
+                        result += OfBest(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                    }
                 }
             }
         }
@@ -1318,20 +1422,20 @@ precise REAL_VALUE X(List at, List o, List s)
     return HeldIn2(Region(at), 1, Entry(o, 1), Entry(s, 1));
 }
 
-REAL_VALUE Image(List at, int c, int64_t i, int j)
+REAL_VALUE Image(List at, int c, int i, int j)
 {
-    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, Narrow(i), j));
+    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, j));
 }
 
 REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+    const int jFirst = Low(1, x);
+    const int jLast = High(1, x) + 1;
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int j = jFirst; j < jLast; j++)
     {
-        result += Hat(x, j) * (Image(at, c, Convert(Ceil(y), (int64_t)0), j) - Image(at, c, Low(y), j));
+        result += Hat(x, j) * (Image(at, c, High(0, y), j) - Image(at, c, Low(0, y), j));
     }
     return result;
 }
@@ -1352,7 +1456,7 @@ REAL_VALUE Fraction(List at, int d, List o, List s)
         / Convert(Lines(Region(at), d) - corners2, (REAL_VALUE)0);
 }
 
-REAL_VALUE Chosen3(List at, int d, List o, List s)
+REAL_VALUE Chosen4(List at, int d, List o, List s)
 {
     if (Member(at) >= 2)
     {
@@ -1372,23 +1476,18 @@ REAL_VALUE Factor2(int d)
 
 REAL_VALUE Moves(List at, int d, List o, List s)
 {
-    return Chosen3(at, d, o, s) * Factor2(d);
-}
-
-REAL_VALUE Image2(List at, int c, int i, int64_t j)
-{
-    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, Narrow(j)));
+    return Chosen4(at, d, o, s) * Factor2(d);
 }
 
 REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+    const int iFirst = Low(0, y);
+    const int iLast = High(0, y) + 1;
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int i = iFirst; i < iLast; i++)
     {
-        result += Hat(y, i) * (Image2(at, c, i, Convert(Ceil(x), (int64_t)0)) - Image2(at, c, i, Low(x)));
+        result += Hat(y, i) * (Image(at, c, i, High(1, x)) - Image(at, c, i, Low(1, x)));
     }
     return result;
 }
@@ -1407,7 +1506,7 @@ bool Free(List at, int d, List o, List s)
     return Equal(Where(Region(at), d, Entry(o, d), Entry(s, d)), HeldIn2(Region(at), d, Entry(o, d), Entry(s, d)));
 }
 
-bool Chosen4(List at, List o, List s)
+bool Chosen5(List at, List o, List s)
 {
     if (Vertical(at))
     {
@@ -1419,30 +1518,42 @@ bool Chosen4(List at, List o, List s)
 bool Live(List at, List o, List s)
 {
     return Hit(Region(at), 0, Entry(o, 0), Entry(s, 0)) && Hit(Region(at), 1, Entry(o, 1), Entry(s, 1))
-        && Chosen4(at, o, s);
+        && Chosen5(at, o, s);
 }
 
-REAL_VALUE Chosen2(List at)
+REAL_VALUE Chosen3(List at)
 {
     if (isLinear != 0)
     {
         const List sLast = Grid(Region(at));
         const List sFirst = Zeros(sLast.length);
+        const int sRow = RowOf(sLast);
         const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
         const List pFirst = Zeros(pLast.length);
+        const int pRow = RowOf(pLast);
         REAL_VALUE result = (REAL_VALUE)0;
         List p = pFirst;
         [loop]
-        for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast))
         {
-            List s = sFirst;
+            const int pEnd = RowEnd(pLast);
             [loop]
-            for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+            for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
             {
-                if (Live(at, Part(p, 1, 8), s))
+                List s = sFirst;
+                [loop]
+                for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
                 {
-                    result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
-                        * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
+                    const int sEnd = RowEnd(sLast);
+                    [loop]
+                    for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
+                    {
+                        if (Live(at, Part(p, 1, 8), s))
+                        {
+                            result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
+                                * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
+                        }
+                    }
                 }
             }
         }
@@ -1472,7 +1583,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Starts, Lengths, Samples, Paces
+#if PASS == 0  // Batches, Starts, Lengths, Samples, Paces
+    WriteKeptBatches(first + item, (int)max(min((int64_t)ReadBatchIndices(Align(Listed(Entry(at, 0)),
+        BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches), (int64_t)0));
     WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
     WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
@@ -1484,8 +1597,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 3  // Best
     WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 5  // OutputROIGradientTensor
-    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_ROIGRADIENT_BITS));
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen3(at), OUTPUT_ROIGRADIENT_BITS));
 #endif
 }

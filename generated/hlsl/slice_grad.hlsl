@@ -39,8 +39,8 @@ struct Dimension
     int first;
     int step;
     int inputGradientSizes;
+    int stepReciprocal;
     uint reserved0;
-    uint reserved1;
 };
 
 #if VECTOR > 1 && OUTPUT_GRADIENT_BITS >= 16
@@ -67,21 +67,21 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The quotient of integers, rounded down, for a positive divisor. For a negative dividend that is the complement of the
-// quotient of its complement, rounded toward 0.
-int FloorDivide(int dividend, int divisor)
+// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
+// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
+// dividend it is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
 {
     const int sign = dividend >> 31;
-    return (int)((uint)(dividend ^ sign) / (uint)divisor) ^ sign;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
 }
 
-// The remainder of integers, 0 or more, for a positive divisor
-int FloorModulo(int dividend, int divisor)
+// The remainder of integers, 0 or more, for a positive divisor, from its reciprocal
+int FloorModuloBy(int dividend, int divisor, int reciprocal)
 {
-    [branch]
-    if ((uint)dividend < (uint)divisor)  // as nearly all are, where there is a period
-        return dividend;
-    return dividend - FloorDivide(dividend, divisor) * divisor;
+    return dividend - FloorDivideBy(dividend, divisor, reciprocal) * divisor;
 }
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
@@ -151,10 +151,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)
             all1 = all1 && ((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first
                 : dimensions[d].first - at[d]) >= 0
-                && FloorModulo(dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first
-                : dimensions[d].first - at[d], dimensions[d].step) == 0
-                && FloorDivide(dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first
-                : dimensions[d].first - at[d], dimensions[d].step) < dimensions[d].inputGradientSizes);
+                && FloorModuloBy(dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first
+                : dimensions[d].first - at[d], dimensions[d].step, dimensions[d].stepReciprocal) == 0
+                && FloorDivideBy(dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first
+                : dimensions[d].first - at[d], dimensions[d].step,
+                dimensions[d].stepReciprocal) < dimensions[d].inputGradientSizes);
         const bool taken = all1;
         INPUT_GRADIENT_VALUE chosen1;
         if (taken)
@@ -162,8 +163,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             uint offset1 = 0;
             [unroll]
             for (int d = 0; d < RANK; d++)
-                offset1 += (uint)min(max(FloorDivide(dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first
-                    : dimensions[d].first - at[d], dimensions[d].step), 0), dimensions[d].inputGradientSizes - 1)
+                offset1 += (uint)min(max(FloorDivideBy(dimensions[d].inputWindowStrides > 0
+                    ? at[d] - dimensions[d].first : dimensions[d].first - at[d], dimensions[d].step,
+                    dimensions[d].stepReciprocal), 0), dimensions[d].inputGradientSizes - 1)
                     * dimensions[d].inputGradientStride;
             chosen1 = LoadInputGradient(offset1);
         }

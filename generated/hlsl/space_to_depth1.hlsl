@@ -54,9 +54,9 @@ typedef OUTPUT_STORED OutputElements;
     int channels;
     int area;
     int blockSize;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    int channelsReciprocal;
+    int areaReciprocal;
+    int blockSizeReciprocal;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -65,6 +65,23 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
+// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
+// dividend it is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
+{
+    const int sign = dividend >> 31;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
+}
+
+// The remainder of integers, 0 or more, for a positive divisor, from its reciprocal
+int FloorModuloBy(int dividend, int divisor, int reciprocal)
+{
+    return dividend - FloorDivideBy(dividend, divisor, reciprocal) * divisor;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -129,10 +146,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         at[RANK - 1] = vectorStart + inVector;
         const int changed1 = at[0];
-        const int channel = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? at[1] % channels : at[1] / area;
-        const int place = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? at[1] / channels : at[1] % area;
-        const int changed2 = at[2] * blockSize + place / blockSize;
-        const int changed3 = at[3] * blockSize + place % blockSize;
+        const int channel = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? FloorModuloBy(at[1], channels, channelsReciprocal)
+            : FloorDivideBy(at[1], area, areaReciprocal);
+        const int place = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? FloorDivideBy(at[1], channels, channelsReciprocal)
+            : FloorModuloBy(at[1], area, areaReciprocal);
+        const int changed2 = at[2] * blockSize + FloorDivideBy(place, blockSize, blockSizeReciprocal);
+        const int changed3 = at[3] * blockSize + FloorModuloBy(place, blockSize, blockSizeReciprocal);
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)

@@ -35,7 +35,7 @@ struct Dimension
     uint inputStride;
     uint outputStride;
     int inputSizes;
-    uint reserved0;
+    int inputSizesReciprocal;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -60,6 +60,23 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
+// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
+// dividend it is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
+{
+    const int sign = dividend >> 31;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
+}
+
+// The remainder of integers, 0 or more, for a positive divisor, from its reciprocal
+int FloorModuloBy(int dividend, int divisor, int reciprocal)
+{
+    return dividend - FloorDivideBy(dividend, divisor, reciprocal) * divisor;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -126,8 +143,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)min((at[d] % dimensions[d].inputSizes), dimensions[d].inputSizes - 1)
-                * dimensions[d].inputStride;
+            offset1 += (uint)min(FloorModuloBy(at[d], dimensions[d].inputSizes, dimensions[d].inputSizesReciprocal),
+                dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset1);
     }
     at[RANK - 1] = vectorStart;

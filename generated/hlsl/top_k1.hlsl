@@ -11,7 +11,7 @@
 // A line runs along the axis and is cut into tiles. The first dispatch finds the first `kept` elements of each tile in
 // order, as a run: keys, whose order is that of the elements, and places in the line. Every further
 // dispatch merges pairs of runs into one, until a line has one run left; the last dispatch writes the outputs.
-// Where a line is not too long, one dispatch selects from it instead, one group a line.
+// Where a line is not too long, one dispatch selects from it instead, one group LINES lines.
 // Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
@@ -31,15 +31,16 @@
 //   SIGN       what kind of number an element is: 0 unsigned, 1 signed, 2 floating-point
 //   TILE       elements of a tile, a power of two
 //   RUN        elements that are sorted together, a power of two: `kept` or more, TILE or fewer
+//   LINES      where it selects: lines of a group, whose threads lie side by side, a power of two
 //   ITEMS      where it selects: elements of a line that a thread reads
 //   CANDIDATES   where it selects: ITEMS times `kept`
 //   RANK       dimensions apart from the axis, after merging, 1 to 8; where tiles are sorted into runs, that of
 //              the tiles comes last
-//   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted, at least `kept`
-//              where it selects
+//   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted, at least `kept` for
+//              each line where it selects
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements of runs to be merged, or two
-// elements of the tiles each; `count` groups where it selects.
+// elements of the tiles each; `count` / LINES groups where it selects.
 
 struct Dimension
 {
@@ -232,79 +233,81 @@ KEY KeyOf(INPUT_VALUE bits)
 }
 
 #if SELECTS
+static const uint LANES = NUM_THREADS / LINES;  // threads of a line
 groupshared Entry best[NUM_THREADS];
-groupshared Entry bound;
-groupshared Entry candidates[CANDIDATES];
-groupshared uint found;
+groupshared Entry bounds[LINES];
+groupshared Entry candidates[LINES][CANDIDATES];
+groupshared uint found[LINES];
 
-// The element at a place in the line; what is beyond the line comes last
-Entry EntryAt(Position start, uint place)
-{
-    Entry entry = { ~(KEY)0, 0xffffffff };
-    if (place < length)
-    {
-        entry.key = KeyOf(LoadInput(start.input + place * inputStep));
-        entry.place = place;
-    }
-    return entry;
-}
-
-// Of the threads' first elements the `kept`-th is a bound: `kept` elements at least are not after it, and no more
-// threads than that have any such element. These few candidates are ranked by counting those before each.
+// Of the first elements of a line's threads the `kept`-th is a bound: `kept` elements at least are not after it, and no
+// more threads than that have any such element. These few candidates are ranked by counting those before each.
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint lineNumber = group.y * groupColumns + group.x;
-    if (lineNumber >= count)
-        return;
-    const Position start = Locate(lineNumber);
-    Entry first = EntryAt(start, thread);
+    const uint side = thread % LINES, lane = thread / LINES;
+    const uint lineNumber = (group.y * groupColumns + group.x) * LINES + side;
+    const Position start = Locate(min(lineNumber, count - 1));
+    KEY keys[ITEMS];  // what is beyond the line comes last
+    uint i;
     [unroll]
-    for (uint i = 1; i < ITEMS; i++)
+    for (i = 0; i < ITEMS; i++)
     {
-        const Entry entry = EntryAt(start, i * NUM_THREADS + thread);
-        if (IsBefore(entry, first))
-            first = entry;
+        const uint place = i * LANES + lane;
+        keys[i] = place < length ? KeyOf(LoadInput(start.input + place * inputStep)) : ~(KEY)0;
+    }
+    Entry first = { keys[0], lane };
+    [unroll]
+    for (i = 1; i < ITEMS; i++)
+    {
+        if (keys[i] < first.key)  // of equals, the one before is the first
+        {
+            first.key = keys[i];
+            first.place = i * LANES + lane;
+        }
     }
     best[thread] = first;
-    if (thread == 0)
-        found = 0;
+    if (lane == 0)
+        found[side] = 0;
     GroupMemoryBarrierWithGroupSync();
 
     uint rank = 0;
-    [loop]
-    for (uint other = 0; other < NUM_THREADS; other++)
-        rank += IsBefore(best[other], first) ? 1 : 0;
+    [unroll(8)]
+    for (uint other = 0; other < LANES; other++)
+        rank += IsBefore(best[other * LINES + side], first) ? 1 : 0;
     if (rank == kept - 1)
-        bound = first;
+        bounds[side] = first;
     GroupMemoryBarrierWithGroupSync();
 
     if (rank < kept)
     {
-        [loop]
-        for (uint i = 0; i < ITEMS; i++)
+        const Entry bound = bounds[side];
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
         {
-            const Entry entry = EntryAt(start, i * NUM_THREADS + thread);
+            const Entry entry = { keys[i], i * LANES + lane };
             if (!IsBefore(bound, entry))
             {
                 uint slot;
-                InterlockedAdd(found, 1, slot);
-                candidates[slot] = entry;
+                InterlockedAdd(found[side], 1, slot);
+                candidates[side][slot] = entry;
             }
         }
     }
     GroupMemoryBarrierWithGroupSync();
+    if (lineNumber >= count)
+        return;
 
     // In which order the candidates were found does not show: places tell all of them apart.
     [loop]
-    for (uint c = thread; c < found; c += NUM_THREADS)
+    for (uint c = lane; c < found[side]; c += LANES)
     {
+        const Entry entry = candidates[side][c];
         uint before = 0;
         [loop]
-        for (uint d = 0; d < found; d++)
-            before += IsBefore(candidates[d], candidates[c]) ? 1 : 0;
+        for (uint d = 0; d < found[side]; d++)
+            before += IsBefore(candidates[side][d], entry) ? 1 : 0;
         if (before < kept)
-            Write(start, before, candidates[c].place);
+            Write(start, before, entry.place);
     }
 }
 #else

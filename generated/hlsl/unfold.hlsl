@@ -54,6 +54,8 @@ struct Dimension
     int4 dilations[2];
     int4 startPadding[2];
     int4 inputSizes3[2];
+    int4 blocksPerDimensionReciprocals[2];
+    int4 inputSizes2Reciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -219,6 +221,26 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
+// n / size for a size of 1 or more, from the reciprocal (2^32 - 1) / size, rounded down. That is too small by 1 / 2^32
+// at most, so that the product is too small by less than 1.
+uint Divided(uint n, uint size, uint reciprocal)
+{
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return n - below * size >= size ? below + 1 : below;
+}
+
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    if (b == 1)  // as most steps are
+        return a;
+    if (b < 1)
+        return FloorQuotient(a, b);
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+}
+
+int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
+
 int Narrow(int64_t x)
 {
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
@@ -254,12 +276,33 @@ List Unflat(int number, List sizes)
     return result;
 }
 
+List Unflat(int number, List sizes, List reciprocals)
+{
+    List result = (List)0;
+    result.length = sizes.length;
+    const int sign = number >> 31;  // rounding down is rounding toward 0 of the other bits
+    uint positive = (uint)(number ^ sign);
+    [unroll]
+    for (int d = 7; d >= 0; d--)
+    {
+        if (d < sizes.length)
+        {
+            const uint size = (uint)max(sizes.entries[d], 1);
+            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
+            const int within = (int)(positive - rest * size);
+            result.entries[d] = (within ^ sign) + ((int)size & sign);
+            positive = rest;
+        }
+    }
+    return result;
+}
+
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -281,6 +324,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -478,12 +544,14 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 List Block(List at)
 {
-    return Unflat(Entry(at, 2), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH));
+    return Unflat(Entry(at, 2), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH),
+        ListOf(blocksPerDimensionReciprocals[0], blocksPerDimensionReciprocals[1], BLOCKS_PER_DIMENSION_LENGTH));
 }
 
 List Entry2(List at)
 {
-    return Unflat(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH));
+    return Unflat(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH),
+        ListOf(inputSizes2Reciprocals[0], inputSizes2Reciprocals[1], INPUT_SIZES2_LENGTH));
 }
 
 List Place(List at)

@@ -36,7 +36,7 @@ def _inlined(node: ir.Expr, depth: int) -> ir.Expr:
     """The same, but for what comes to nothing.
 
     A loop variable has a name that none of the `depth` loops around it has, so that arguments keep their
-    meaning.
+    meaning. Loops within it, which may hide its old name, have theirs first.
     """
     match node:
         case ir.Apply(function=function, arguments=arguments):
@@ -74,6 +74,6 @@ def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, de
     inner: dict[ir.Expr, ir.Expr] = {loop.variable: fresh}
     condition = None
     if loop.condition is not None:
-        condition = _inlined(ir.substitute(loop.condition, inner), depth + 1)
+        condition = ir.substitute(_inlined(loop.condition, depth + 1), inner)
     whole = ir.Loop(fresh, _inlined(loop.lower, depth), _inlined(loop.upper, depth), condition)
-    return ir.Reduce(kind, whole, _inlined(ir.substitute(body, inner), depth + 1), type_)
+    return ir.Reduce(kind, whole, ir.substitute(_inlined(body, depth + 1), inner), type_)

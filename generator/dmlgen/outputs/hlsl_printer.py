@@ -13,7 +13,7 @@ from dmlgen.expr.defined import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT
 from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented
-from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
+from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, reciprocal_of
 from dmlgen.schedules.gelu import gelu_of
 
 LARGEST = 2**31 - 1
@@ -190,11 +190,25 @@ class HlslPrinter(StatementPrinter):
         if node.op in ("<<", ">>"):
             return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", node.left, node.right), ATOM
         if node.op in ("//", "%") and node.type == ir.INT:
+            reciprocal = self._reciprocal(node.right)
+            if reciprocal is not None:
+                texts = self.print(node.left), self.print(node.right), reciprocal
+                return f"{self._use(_FLOORED[node.op] + 'By')}({', '.join(texts)})", ATOM
             if self.bounds.value(node.left)[0] < 0 or self.bounds.value(node.right)[0] < 0:
                 return self._call(_FLOORED[node.op], node.left, node.right), ATOM
             left, right = self.print(node.left, PRODUCT), self.print(node.right, PRODUCT + 1)
             return f"{left} {node.op[0]} {right}", PRODUCT
         return super().binary(node)
+
+    def _reciprocal(self, divisor: ir.Expr) -> str | None:
+        """That of a divisor that the description gives, if shaders are told it."""
+        match divisor:
+            case ir.Index(sequence=sequence, index=index):
+                name = self.uniforms.name(sequence)
+                known, text = self.uniforms.arrays, f"dimensions[{self.print(index)}]."
+            case _:
+                name, known, text = self.uniforms.name(divisor), self.uniforms.scalars, ""
+        return text + reciprocal_of(name) if name and reciprocal_of(name) in known else None
 
     def _choice(self, node: ir.Conditional) -> tuple[str, int]:
         x = gelu_of(node)

@@ -41,6 +41,14 @@ class Uniforms:
                     return name
         return None
 
+    def add_reciprocals(self, divisor: ir.Expr) -> None:
+        """2^31 - 1 by an integer, or by each entry of an array, rounded down: shaders multiply by that."""
+        name = self.name(divisor)
+        if name in self.scalars:
+            self.scalars[reciprocal_of(name)] = _reciprocal(divisor)
+        elif name in self.arrays:
+            self.arrays[reciprocal_of(name)] = _reciprocals(divisor)
+
     def add(self, node: ir.Expr) -> None:
         name = _name(node)
         if name in _TAKEN:
@@ -96,7 +104,41 @@ def uniforms_of(schedule: Schedule) -> Uniforms:
         for node in _leaves(expression):
             if found.name(node) is None:
                 found.add(node)
+    for expression in map(clamped, schedule.expressions):
+        for divisor in _divisors(expression, found):
+            found.add_reciprocals(divisor)
     return found
+
+
+def reciprocal_of(name: str) -> str:
+    """The name of the reciprocal of an integer, or of those of an array, by its name."""
+    return name + "Reciprocal"
+
+
+def _divisors(node: ir.Expr, found: Uniforms) -> Iterator[ir.Expr]:
+    """What shaders divide integers by: what the description gives, or the array that it is an entry of."""
+    if found.name(node) is not None:
+        return
+    match node:
+        case ir.Binary("//" | "%", _, ir.Index(sequence=divisor) | divisor, ir.INT):
+            yield divisor
+    for child in ir.children(node):
+        yield from _divisors(child, found)
+
+
+def _reciprocal(divisor: ir.Expr) -> ir.Expr:
+    return ir.Binary("//", ir.Number(2**31 - 1, ir.INT), divisor, ir.INT)
+
+
+def _reciprocals(divisors: ir.Expr) -> ir.Expr:
+    match divisors:
+        case ir.Definition(value=value):
+            return _reciprocals(value)
+        case ir.Reduce(kind="list", body=body):
+            return replace(divisors, body=_reciprocal(body))
+    d, count = ir.Local("d", ir.INT), ir.Call("len", (divisors,), ir.INT)
+    loop = ir.Loop(d, ir.Number(0, ir.INT), count, None)
+    return ir.Reduce("list", loop, _reciprocal(ir.Index(divisors, d)), ir.INTS)
 
 
 def _leaves(node: ir.Expr) -> Iterator[ir.Expr]:

@@ -34,6 +34,7 @@ def uniforms(desc: Any) -> Uniforms:
         scalars={
             "blockSize": desc.BlockSize,
             "channels": channels,
+            "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
         },
         arrays={
             "inputSizes": desc.InputTensor.Sizes,

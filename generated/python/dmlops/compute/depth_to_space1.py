@@ -45,6 +45,7 @@ def uniforms(desc: Any) -> Uniforms:
             "blockSize": desc.BlockSize,
             "channels": channels,
             "area": area,
+            "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
         },
         arrays={
             "inputSizes": desc.InputTensor.Sizes,

@@ -60,14 +60,7 @@ def define(e: Evaluation) -> None:
         return tuple(entry(c, d) + entry(w, d) - entry(before(), d) for d in range(4))
 
     def holder(at: Any, w: Any) -> Any:
-        return tuple(entry(at, d) - entry(w, d) + entry(before(), d) for d in range(4))
-
-    def share(c: Any) -> Any:
-        return (
-            e.double("InputGradientTensor", c)
-            * e.double("InputTensor", c)
-            * f.pow(e.double("Base", c), -e.as_double(f.single(desc.Beta)) - 1.0)
-        )
+        return tuple(entry(at, d) + entry(w, d) - entry(after(), d) for d in range(4))
 
     e.tensors = {
         "Base": Kept(
@@ -82,6 +75,13 @@ def define(e: Evaluation) -> None:
                 where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
             ),
         ),
+        "Shares": Kept(
+            np.float64,
+            sizes=lambda: desc.InputTensor.Sizes,
+            value=lambda at: e.double("InputGradientTensor", at)
+            * e.double("InputTensor", at)
+            * f.pow(e.double("Base", at), -e.as_double(f.single(desc.Beta)) - 1.0),
+        ),
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.double("InputGradientTensor", at)
@@ -92,7 +92,7 @@ def define(e: Evaluation) -> None:
         / e.as_double(desc.LocalSize)
         * e.double("InputTensor", at)
         * e.sum(
-            lambda w: share(holder(at, w)),
+            lambda w: e.double("Shares", holder(at, w)),
             box(span()),
             where=lambda w: inside(holder(at, w), desc.InputTensor.Sizes),
         ),

@@ -81,6 +81,18 @@ def uniforms(desc: Any) -> Uniforms:
             "inputSizes": desc.InputTensor.Sizes,
             "period": period,
             "turn": turn,
+            "inputSizesReciprocal": tuple(
+                2147483647 // desc.InputTensor.Sizes[d] for d in range(len(desc.InputTensor.Sizes))
+            ),
+            "periodReciprocal": tuple(
+                2147483647
+                // (
+                    max(2 * desc.InputTensor.Sizes[d] - 2, 1)
+                    if desc.PaddingMode == PADDING_MODE_REFLECTION
+                    else 2 * desc.InputTensor.Sizes[d]
+                )
+                for d in range(desc.InputTensor.DimensionCount)
+            ),
         },
     )
 

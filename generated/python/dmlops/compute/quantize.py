@@ -50,6 +50,10 @@ def uniforms(desc: Any) -> Uniforms:
         },
         arrays={
             "blocks": blocks,
+            "blocksReciprocal": tuple(
+                quotient(2147483647, desc.InputTensor.Sizes[d] // desc.QuantizationTensors[0].Sizes[d])
+                for d in range(desc.InputTensor.DimensionCount)
+            ),
         },
     )
 

@@ -66,6 +66,10 @@ def uniforms(desc: Any) -> Uniforms:
             "first": first,
             "step": step,
             "inputGradientSizes": desc.InputGradientTensor.Sizes,
+            "stepReciprocal": tuple(
+                quotient(2147483647, min(abs(desc.InputWindowStrides[d]), desc.InputWindowSizes[d]))
+                for d in range(desc.OutputGradientTensor.DimensionCount)
+            ),
         },
     )
 

@@ -39,6 +39,8 @@ def uniforms(desc: Any) -> Uniforms:
         scalars={
             "channels": channels,
             "blockSize": desc.BlockSize,
+            "channelsReciprocal": 2147483647 // channels,
+            "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
         },
         arrays={
             "inputSizes": desc.InputTensor.Sizes,

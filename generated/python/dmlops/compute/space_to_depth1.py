@@ -48,6 +48,9 @@ def uniforms(desc: Any) -> Uniforms:
             "channels": channels,
             "area": area,
             "blockSize": desc.BlockSize,
+            "channelsReciprocal": 2147483647 // channels,
+            "areaReciprocal": quotient(2147483647, area),
+            "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
         },
         arrays={
             "inputSizes": desc.InputTensor.Sizes,

@@ -30,6 +30,9 @@ def uniforms(desc: Any) -> Uniforms:
     return Uniforms(
         arrays={
             "inputSizes": desc.InputTensor.Sizes,
+            "inputSizesReciprocal": tuple(
+                2147483647 // desc.InputTensor.Sizes[d] for d in range(len(desc.InputTensor.Sizes))
+            ),
         },
     )
 

@@ -37,6 +37,8 @@ class Constants:
         self._variables = variables
         self._all: dict[str, Constant] = {}
         self._known: dict[ir.Expr, str] = {}
+        self.divisors: dict[str, Constant] = {}
+        """The reciprocals of lists, by the names of these."""
 
     def known(self, *kinds: str) -> tuple[Constant, ...]:
         """Those of some kinds that the description alone gives and that belong to no tensor."""
@@ -64,6 +66,12 @@ class Constants:
         if node not in self._known:
             self._add(node, {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
         return self._all[self._known[node]]
+
+    def reciprocals(self, node: ir.Expr) -> Constant:
+        """2^32 - 1 by each entry of a list, rounded down: a list of the same length, no constant itself."""
+        divisors = self.of(node)
+        name = divisors.name + "Reciprocals"
+        return self.divisors.setdefault(divisors.name, Constant("ints", name, divisors.macro))
 
     def _add(self, node: ir.Expr, kind: str) -> None:
         name = free(camel(pascal(word(node))), self._all, self._variables, WORDS)

@@ -98,7 +98,7 @@ class LoopPrinter(TensorPrinter):
         bounds = lines
         for each, test in reversed(list(zip(node.loops, tests, strict=True))):
             turn = [*each_turn, f"if ({' && '.join(test)})", *braced(turn)] if test else turn
-            turn = [*self._loop(each, bounds), *braced(turn)]
+            turn = self._loop(each, bounds, braced(turn))
         precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
         start = self._start(node)
         return [
@@ -134,8 +134,9 @@ class LoopPrinter(TensorPrinter):
             tests[max(inner, default=0)].append(self.deciding(part, COMPARISON if len(parts) > 1 else 0))
         return tests
 
-    def _loop(self, each: ir.Each, bounds: list[str]) -> list[str]:
-        """The head of a loop, and what stands before all loops: its bounds."""
+    def _loop(self, each: ir.Each, bounds: list[str], turn: list[str]) -> list[str]:
+        """A loop, and what stands before all loops: its bounds. Through a box it goes row by row, so that
+        what is the same in a row need not be worked out for each coordinate."""
         name = local(each.variable.name)
         if each.variable.type == ir.INTS:
             last = self.deciding(each.last)
@@ -144,16 +145,27 @@ class LoopPrinter(TensorPrinter):
                 bounds.append(f"const List {name}First = Zeros({name}Last.length);")
             else:
                 bounds.append(f"const List {name}First = {self.deciding(each.first)};")
+            bounds.append(f"const int {name}Row = RowOf({name}Last);")
             more, ends = f"more{name}", f"{name}First, {name}Last"
-            head = f"for (bool {more} = IsBox({ends}); {more}; {more} = Advance({name}, {ends}))"
-            return [f"List {name} = {name}First;", "[loop]", head]
+            in_row = f"{name}.entries[{name}Row]"
+            return [
+                f"List {name} = {name}First;",
+                "[loop]",
+                f"for (bool {more} = IsBox({ends}); {more}; {more} = AdvanceRow({name}, {ends}))",
+                "{",
+                f"    const int {name}End = RowEnd({name}Last);",
+                "    [loop]",
+                f"    for ({in_row} = {name}First.entries[{name}Row]; {in_row} < {name}End; {in_row}++)",
+                *(f"    {line}" for line in turn),
+                "}",
+            ]
         first = "0" if each.first is None else self._narrow(each.first)
         bounds.append(f"const int {name}First = {first};")
         last = self._narrow(each.last)
         bounds.append(f"const int {name}Last = {last};")
         # A macro that bounds lists counts dimensions: their entries are then in registers.
         way = "[unroll]" if each.first is None and last.endswith("_BOUND") else "[loop]"
-        return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)"]
+        return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)", *turn]
 
     def _start(self, node: ir.Fold) -> str:
         if node.kind in _START:

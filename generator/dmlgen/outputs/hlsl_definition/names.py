@@ -25,7 +25,7 @@ HELPERS = frozenset(
     re.findall(
         r"\w+",
         """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace Flat Unflat Inside Total
-        Multiplied FloorQuotient FloorRemainder Narrow IsBox Advance
+        Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox Advance RowOf RowEnd AdvanceRow
         Activate Activation Dimension DivideBySize Numbered CSMain""",
     )
 )

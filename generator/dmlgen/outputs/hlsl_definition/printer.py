@@ -96,8 +96,7 @@ class ShaderPrinter(LoopPrinter):
         if constant.kind == "bound":
             return f"{constant.macro}_BOUND", ATOM
         if constant.kind in ("ints", "floats"):
-            of = "ListOf" if constant.kind == "ints" else "RealsOf"
-            return f"{of}({name}[0], {name}[1], {constant.macro}_LENGTH)", ATOM
+            return _whole_list(constant), ATOM
         if constant.kind == "element":
             return self._call("Unpack", name, f"({type_name(node.type)})0"), ATOM
         if node.type == ir.BOOL:
@@ -119,10 +118,17 @@ class ShaderPrinter(LoopPrinter):
         raise TypeError(f"{node.name} is told to no shader")
 
     def index(self, node: ir.Index) -> str:
-        if isinstance(node.index, ir.Local) and node.index.varies and is_constant(node.sequence):
-            return self._read_in_place(self.constants.of(node.sequence), local(node.index.name))
+        if is_constant(node.sequence):
+            return self._entry_of(self.constants.of(node.sequence), node.index)
         text = f"Entry({self.deciding(node.sequence)}, {self._narrow(node.index)})"
         return f"({REAL}){text}" if node.type == ir.FLOAT else text
+
+    def _entry_of(self, listed: Constant, index: ir.Expr) -> str:
+        """An entry of a constant list."""
+        if isinstance(index, ir.Local) and index.varies:
+            return self._read_in_place(listed, local(index.name))
+        text = f"Entry({_whole_list(listed)}, {self._narrow(index)})"
+        return f"({REAL}){text}" if listed.kind == "floats" else text
 
     def _read_in_place(self, listed: Constant, d: str) -> str:
         """An entry of a constant list where threads differ in which: no list in registers has a number."""
@@ -190,7 +196,9 @@ class ShaderPrinter(LoopPrinter):
             return f"Join({self.print(left)}, {self.print(right)})", ATOM
         is_wide = node.type == ir.INT and self._is_wide(node)
         if op in ("//", "%"):
-            given = (self._widened(one) if is_wide else self._whole(one) for one in (left, right))
+            given = [self._widened(one) if is_wide else self._whole(one) for one in (left, right)]
+            if not is_wide and isinstance(right, ir.Index) and is_constant(right.sequence):
+                given.append(self._entry_of(self.constants.reciprocals(right.sequence), right.index))
             return f"{'FloorQuotient' if op == '//' else 'FloorRemainder'}({', '.join(given)})", ATOM
         if op == "/" and node.type.kind == "element":
             exactly = may_be_written_zero(left)
@@ -254,9 +262,11 @@ class ShaderPrinter(LoopPrinter):
             case "product" | "sum" if arguments[0].type == ir.INTS:
                 return f"{'Multiplied' if name == 'product' else 'Total'}({self.deciding(arguments[0])})"
             case "unflat" | "align" | "replace":
-                listed = (
+                listed = [
                     self._narrow(item) if item.type == ir.INT else self.deciding(item) for item in arguments
-                )
+                ]
+                if name == "unflat" and is_constant(arguments[1]):
+                    listed.append(_whole_list(self.constants.reciprocals(arguments[1])))
                 return f"{name.capitalize()}({', '.join(listed)})"
             case "min" | "max" | "abs" if node.type == ir.INT:
                 return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
@@ -321,6 +331,11 @@ class ShaderPrinter(LoopPrinter):
         self.fused = activation.name
         which = "0" if number is None else self._narrow(number)
         return f"Activate({self.print(value)}, {which})"
+
+
+def _whole_list(listed: Constant) -> str:
+    of = "ListOf" if listed.kind == "ints" else "RealsOf"
+    return f"{of}({listed.name}[0], {listed.name}[1], {listed.macro}_LENGTH)"
 
 
 def _is_work(node: ir.Expr) -> bool:

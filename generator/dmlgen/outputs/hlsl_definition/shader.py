@@ -84,6 +84,7 @@ class DefinitionShader:
     known_lists: tuple[Known, ...]
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
+    divisors: Mapping[str, str]  # by the names of lists those of their reciprocals
     bounds: tuple[Known, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
@@ -146,6 +147,12 @@ class DefinitionShader:
         return "tensor", [f"{one.local}Sizes" for one in self.tensors].index(pass_.keyed.sizes)
 
     @property
+    def sizes_and_strides(self) -> tuple[str, ...]:
+        """The lists that belong to tensors, before `known_lists` among the constants."""
+        tensors = (f"{tensor.local}{what}" for tensor in self.tensors for what in ("Sizes", "Strides"))
+        return (*tensors, *(f"{kept.name}Sizes" for kept in self.kept))
+
+    @property
     def bits(self) -> tuple[int, ...]:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
@@ -165,8 +172,6 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
 
 def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
     """The constants of the shader's passes, or those of a faster way: lists fill two vectors each."""
-    tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
-    kept = [f"{kept.name}Sizes" for kept in shader.kept]
     firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
     own_lists = () if shader.within is None else shader.within.lists
     types = {"ints": "int4", "floats": "float4"}
@@ -175,7 +180,11 @@ def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | N
         [Constant("Activation", "activations", "ACTIVATION_COUNT", 32)] if shader.activations else []
     )
     own = {
-        "lists": [*lists_of(*tensors, *kept), *known, *lists_of(*own_lists)],
+        "lists": [
+            *lists_of(*shader.sizes_and_strides),
+            *known,
+            *lists_of(*shader.divisors.values(), *own_lists),
+        ],
         "activations": activations,
         "strides": [],
         "elements": [Constant("uint2", one.name) for one in shader.known_elements],
@@ -226,6 +235,7 @@ def shader_of(
         known_lists=printer.constants.known("ints", "floats"),
         known_elements=printer.constants.known("element"),
         known_scalars=printer.constants.known("int", "float"),
+        divisors={name: one.name for name, one in printer.constants.divisors.items()},
         bounds=printer.constants.known("bound"),
         texts=tuple(printer.texts),
         fused=printer.fused,

@@ -33,6 +33,7 @@ class Static:
     passes: tuple[Entry, ...]
     lists: tuple[str, ...]
     float_lists: int
+    divisors: tuple[int, ...]
     bounds: tuple[str, ...]
     float_numbers: int
     is_fused: bool
@@ -42,6 +43,7 @@ class Static:
 
 def static_of(shader: DefinitionShader, plans: Plans) -> Static:
     """The same of a shader."""
+    lists = [*shader.sizes_and_strides, *(one.name for one in shader.known_lists)]
     kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
     passes: list[Entry] = []
     for number, one in enumerate(shader.passes):
@@ -63,6 +65,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
         passes=tuple(passes),
         lists=tuple(one.macro for one in shader.known_lists),
         float_lists=sum(1 << n for n, one in enumerate(shader.known_lists) if one.kind == "floats"),
+        divisors=tuple(map(lists.index, shader.divisors)),
         bounds=tuple(one.macro for one in shader.bounds),
         float_numbers=sum(1 << n for n, one in enumerate(shader.known_scalars) if one.kind == "float"),
         is_fused=bool(shader.fused),

@@ -19,6 +19,7 @@ from .loops import (
 from .planning import Planning
 from .told import Read, Tensor, Written
 from .tuning import (
+    TOP_K_ABREAST,
     TOP_K_FEW,
     TOP_K_ITEMS,
     TOP_K_LARGE_TILE,
@@ -93,6 +94,23 @@ def selecting_threads(length: int, wanted: int, entry: int) -> int:
     return threads if threads <= TOP_K_MOST_THREADS else 0
 
 
+def lines_abreast(told: TopK, loops: Loops, threads: int, entry: int) -> int:
+    """How many lines a group has, with so many threads each: several only where they lie side by side, in no
+    more than `TOP_K_ABREAST` bytes and as group memory has room for."""
+    if loops[-1].strides[0] != 1:
+        return 1
+    room = (threads + told.count * ceil_div(told.input.sizes[told.axis], threads)) * entry
+    lines = 1
+    while (
+        2 * lines * told.input.bits <= 8 * TOP_K_ABREAST
+        and 2 * lines * threads <= TOP_K_MOST_THREADS
+        and 2 * lines * room <= SELECTION_BYTES
+        and lines < loops[-1].size
+    ):
+        lines = 2 * lines
+    return lines
+
+
 def plan_top_k(out: Planning, told: TopK) -> None:
     """A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved."""
     bits = told.input.bits
@@ -102,15 +120,16 @@ def plan_top_k(out: Planning, told: TopK) -> None:
     define_moved(out, told.input)
     define_moved(out, told.output)
     define_tensor(out, told.indices)
-    threads = selecting_threads(told.input.sizes[told.axis], told.count, 16 if bits == 64 else 8)
+    entry = 16 if bits == 64 else 8
+    threads = selecting_threads(told.input.sizes[told.axis], told.count, entry)
     if threads > 0:
-        select(out, told, threads)
+        select(out, told, threads, entry)
     else:
         sort(out, told)
 
 
-def select(out: Planning, told: TopK, threads: int) -> None:
-    """One dispatch, a group a line."""
+def select(out: Planning, told: TopK, threads: int, entry: int) -> None:
+    """One dispatch, so many threads a line."""
     check_span(out, told.input)
     check_span(out, told.output)
     check_span(out, told.indices)
@@ -118,14 +137,16 @@ def select(out: Planning, told: TopK, threads: int) -> None:
     length = told.input.sizes[axis]
     loops = across([told.input, told.output, told.indices], axis)
     lines = repeats(loops)
-    groups = grid(out, times(lines, threads), threads, 1)
+    abreast = lines_abreast(told, loops, threads, entry)
+    groups = grid(out, times(ceil_div(lines, abreast), abreast * threads), abreast * threads, 1)
     out.define("SELECTS", 1)
     out.define("MERGES", 0)
     out.define("LAST", 1)
+    out.define("LINES", abreast)
     out.define("ITEMS", ceil_div(length, threads))
     out.define("CANDIDATES", told.count * ceil_div(length, threads))
     out.define("RANK", len(loops))
-    out.define("NUM_THREADS", threads)
+    out.define("NUM_THREADS", abreast * threads)
     out.bind(
         TopKResources(
             input=told.input.buffer,

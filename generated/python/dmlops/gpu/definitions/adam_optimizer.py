@@ -45,6 +45,7 @@ SHADER = DefinitionShader(
     ],
     lists=["NUMBER"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=15,
     is_fused=False,

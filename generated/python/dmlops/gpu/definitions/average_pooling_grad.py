@@ -56,6 +56,7 @@ SHADER = DefinitionShader(
         "INPUT_GRADIENT_SIZES2",
     ],
     float_lists=0,
+    divisors=[5],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

@@ -51,6 +51,7 @@ SHADER = DefinitionShader(
     ],
     lists=["EXTENT"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=1,
     is_fused=False,

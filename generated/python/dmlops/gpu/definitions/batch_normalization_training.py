@@ -52,6 +52,7 @@ SHADER = DefinitionShader(
     ],
     lists=["EXTENT"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=2,
     is_fused=True,

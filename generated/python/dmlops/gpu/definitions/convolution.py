@@ -57,6 +57,7 @@ SHADER = DefinitionShader(
         "INPUT_SIZES2",
     ],
     float_lists=0,
+    divisors=[9, 13],
     bounds=[
         "DIMS",
         "INPUT_DIMENSION_COUNT",

@@ -56,6 +56,7 @@ SHADER = DefinitionShader(
         "NUMBER",
     ],
     float_lists=0,
+    divisors=[10],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

@@ -55,6 +55,7 @@ SHADER = DefinitionShader(
     ],
     lists=["NUMBER"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=0,
     is_fused=False,

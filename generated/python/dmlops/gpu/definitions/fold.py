@@ -45,6 +45,7 @@ SHADER = DefinitionShader(
     ],
     lists=["START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"],
     float_lists=0,
+    divisors=[6],
     bounds=["LEN", "LEN2", "LEN3", "DIMENSION_COUNT"],
     float_numbers=0,
     is_fused=False,

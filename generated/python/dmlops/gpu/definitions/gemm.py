@@ -50,6 +50,7 @@ SHADER = DefinitionShader(
     ],
     lists=[],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=65,
     is_fused=True,

@@ -57,6 +57,7 @@ SHADER = DefinitionShader(
     ],
     lists=["NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=0,
     is_fused=True,

@@ -48,6 +48,7 @@ SHADER = DefinitionShader(
     ],
     lists=["BEFORE", "SPAN"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=11,
     is_fused=False,

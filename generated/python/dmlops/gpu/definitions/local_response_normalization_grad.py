@@ -41,13 +41,15 @@ NO_SEPARABLE = nothing(Separable)
 SHADER = DefinitionShader(
     kept=[
         Kept("KEPT_BASE", True, False),
+        Kept("KEPT_SHARES", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1),
-        Pass(1, False, 2, 0, 4, 1, False, -1, -1),
+        Pass(0, True, 0, 3, 0, 1, False, -1, -1),
+        Pass(1, False, 2, 0, 4, 3, False, -1, -1),
     ],
-    lists=["BEFORE", "SPAN"],
+    lists=["BEFORE", "SPAN", "AFTER"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=11,
     is_fused=False,
@@ -73,11 +75,17 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR1, desc.InputGradientTensor),
         told_of(TENSOR2, desc.OutputGradientTensor),
     ]
+    input_sizes = desc.InputTensor.Sizes
     return Definition(
         desc.OutputGradientTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors, SHADER, lambda wanted: [limited(desc.InputTensor.Sizes) if wanted >> 0 & 1 else ()],
+            tensors,
+            SHADER,
+            lambda wanted: [
+                limited(input_sizes) if wanted >> 0 & 1 else (),
+                limited(input_sizes) if wanted >> 1 & 1 else (),
+            ],
         ),
         [
             limited(
@@ -104,6 +112,11 @@ def told(desc: Any, index: int) -> Definition:
                     )
                     + 1
                     for d in range(4)
+                )
+            ),
+            limited(
+                tuple(
+                    desc.LocalSize // 2 if (d == 1 if desc.CrossChannel else d >= 2) else 0 for d in range(4)
                 )
             ),
         ],

@@ -48,6 +48,7 @@ SHADER = DefinitionShader(
     ],
     lists=["EXTENT"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=4,
     is_fused=False,

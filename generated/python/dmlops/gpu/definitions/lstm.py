@@ -57,6 +57,7 @@ SHADER = DefinitionShader(
     ],
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"],
     float_lists=0,
+    divisors=[],
     bounds=["COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"],
     float_numbers=16,
     is_fused=True,

@@ -48,6 +48,7 @@ SHADER = DefinitionShader(
     ],
     lists=[],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=0,
     is_fused=False,

@@ -47,6 +47,7 @@ SHADER = DefinitionShader(
     ],
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     float_lists=0,
+    divisors=[],
     bounds=["DIMS", "DIMENSION_COUNT"],
     float_numbers=0,
     is_fused=False,

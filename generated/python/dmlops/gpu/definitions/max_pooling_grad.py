@@ -50,6 +50,7 @@ SHADER = DefinitionShader(
         "STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2",
     ],
     float_lists=0,
+    divisors=[7],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

@@ -50,6 +50,7 @@ SHADER = DefinitionShader(
     ],
     lists=["EXTENT"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=8,
     is_fused=True,

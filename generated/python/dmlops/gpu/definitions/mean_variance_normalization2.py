@@ -50,6 +50,7 @@ SHADER = DefinitionShader(
     ],
     lists=["AXES", "EXTENT"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=16,
     is_fused=True,

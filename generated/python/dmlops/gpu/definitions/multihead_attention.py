@@ -62,6 +62,7 @@ SHADER = DefinitionShader(
     ],
     lists=["HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"],
     float_lists=0,
+    divisors=[36, 37],
     bounds=[],
     float_numbers=136,
     is_fused=False,

@@ -62,6 +62,7 @@ SHADER = DefinitionShader(
     ],
     lists=["HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"],
     float_lists=0,
+    divisors=[38, 39],
     bounds=[],
     float_numbers=272,
     is_fused=False,

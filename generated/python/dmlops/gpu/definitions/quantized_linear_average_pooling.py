@@ -45,6 +45,7 @@ SHADER = DefinitionShader(
     ],
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
     float_lists=0,
+    divisors=[],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

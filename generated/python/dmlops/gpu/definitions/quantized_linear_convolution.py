@@ -59,6 +59,7 @@ SHADER = DefinitionShader(
         "NUMBER4",
     ],
     float_lists=0,
+    divisors=[20],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

@@ -49,6 +49,7 @@ SHADER = DefinitionShader(
     ],
     lists=["SCALES"],
     float_lists=1,
+    divisors=[],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

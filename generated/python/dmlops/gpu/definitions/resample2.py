@@ -50,6 +50,7 @@ SHADER = DefinitionShader(
     ],
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
     float_lists=7,
+    divisors=[],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

@@ -55,6 +55,7 @@ SHADER = DefinitionShader(
     ],
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"],
     float_lists=0,
+    divisors=[],
     bounds=[],
     float_numbers=0,
     is_fused=True,

@@ -45,6 +45,7 @@ SHADER = DefinitionShader(
     ],
     lists=["BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
     float_lists=0,
+    divisors=[4, 5],
     bounds=["DIMENSION_COUNT", "LEN", "LEN2", "LEN3"],
     float_numbers=0,
     is_fused=False,

@@ -49,6 +49,7 @@ SHADER = DefinitionShader(
     ],
     lists=[],
     float_lists=0,
+    divisors=[],
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,

@@ -103,12 +103,14 @@ class NearbyPass(NamedTuple):
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
     and of numbers that bound lists, and faster ways to outputs and intermediate tensors. `float_lists` and
-    `float_numbers` have a bit for each list and each number that is told as the bits of floats."""
+    `float_numbers` have a bit for each list and each number that is told as the bits of floats. `divisors`
+    are lists of which the reciprocals are told, too, by number among all: those of tensors come first."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
     lists: Sequence[str]
     float_lists: int
+    divisors: Sequence[int]
     bounds: Sequence[str]
     float_numbers: int
     is_fused: bool

@@ -55,6 +55,11 @@ def padded(entries: Sizes) -> Eight:
     return words
 
 
+def reciprocal(divisor: int) -> int:
+    """By which shaders multiply instead; those less than 1 stand for 1."""
+    return (2**32 - 1) // max(divisor, 1)
+
+
 def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
     """The least value of a data type, as HLSL."""
     if is_float:
@@ -145,6 +150,9 @@ def tell_known(
             lists.extend(padded(listed))
         else:
             lists.extend(eight(out, listed))
+    for divisors in shader.divisors:
+        for d in range(8):
+            lists.append(reciprocal(lists[8 * divisors + d]))
     fused = tell_activations(out, told, shader)
     if shader.is_fused:
         out.define("ACTIVATION_COUNT", len(fused.words) // 4)
