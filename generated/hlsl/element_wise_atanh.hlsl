@@ -140,6 +140,29 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
+// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
+// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
+float AtanhTail(float z)
+{
+    float p = 0.11715452f;
+    p = p * z + 0.1427332f;
+    p = p * z + 0.20000078f;
+    return p;
+}
+
+// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
+// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
+// Functions").
+float LogOfParts(float f, int exponent, float low)
+{
+    const float k = (float)exponent;
+    const float s = f / (2.0f + f);
+    const float z = s * s;
+    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
+    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
+    return mad(k, 0.69314575f, f - small);  // the product is exact
+}
+
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
@@ -194,29 +217,6 @@ float Atanh(float x)
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
-}
-
-// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
-// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
-// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
-// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
-// Functions").
-float LogOfParts(float f, int exponent, float low)
-{
-    const float k = (float)exponent;
-    const float s = f / (2.0f + f);
-    const float z = s * s;
-    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
-    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
 }
 
 // ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
