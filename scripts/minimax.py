@@ -129,12 +129,15 @@ def main() -> None:
 
     print("log next to 1, half:", minimax(rest(mp.log1p), -0.125, 0.125, 3, scale=relative(rest(mp.log1p))))
     print("softplus, half:", minimax(lambda u: mp.log1p(u) / u, tiny, 1, 6))
-    print(
-        "erf's complement, float:",
-        minimax(
-            lambda x: mp.log(mp.erfc(x), 2), 1, mp.mpf(4), 6, scale=lambda x: 1 / (mp.erfc(x) * mp.log(2))
-        ),
-    )
+    for name, low, high, degree in (("half", 0.75, 3, 4), ("float", 1, 4, 6)):
+        found = minimax(
+            lambda x: mp.log(mp.erfc(x), 2),
+            low,
+            mp.mpf(high),
+            degree,
+            scale=lambda x: 1 / (mp.erfc(x) * mp.log(2)),
+        )
+        print(f"erf's complement, {name}:", found)
     farthest = ((root - 1) / (root + 1)) ** 2
     print("pow's logarithm, half:", minimax(logarithm, tiny, farthest, 2))
     print(

@@ -13,6 +13,18 @@
 //
 //   PASS       what is written:
 //              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
+//              1 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor, by rows, each shared by
+//              LANES threads that exchange sums through group memory
+// In pass 1 only; dimensions are merged where all tensors run through them in one step:
+//   VECTOR     elements of a row that are worked out together: 1, 2 or 4
+//   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it works with them, 1 or more
+//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it is read only once, else 0
+//   LANES      a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
+//   KEPT_RANK  dimensions from one row to the next, 1 or more
+//   REDUCED_RANK  dimensions of a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP
 // or OUTPUT_PARAMETERS or OUTPUT_FIRST_MOMENT or OUTPUT_SECOND_MOMENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -37,14 +49,72 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_PARAMETERS_STORED> inputParametersTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_FIRST_MOMENT_STORED> inputFirstMomentTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<INPUT_SECOND_MOMENT_STORED> inputSecondMomentTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<GRADIENT_STORED> gradientTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<TRAINING_STEP_STORED> trainingStepTensor : register(t4);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_PARAMETERS_STORED> outputParametersTensor : register(u0);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_FIRST_MOMENT_STORED> outputFirstMomentTensor : register(u1);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SECOND_MOMENT_STORED> outputSecondMomentTensor : register(u2);
+#if PASS == 1
+typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;
+#else
+typedef INPUT_PARAMETERS_STORED InputParametersBuffer;
+#endif
+#if PASS == 1
+typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentBuffer;
+#else
+typedef INPUT_FIRST_MOMENT_STORED InputFirstMomentBuffer;
+#endif
+#if PASS == 1
+typedef vector<INPUT_SECOND_MOMENT_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentBuffer;
+#else
+typedef INPUT_SECOND_MOMENT_STORED InputSecondMomentBuffer;
+#endif
+#if PASS == 1
+typedef vector<GRADIENT_STORED, GRADIENT_VECTOR> GradientBuffer;
+#else
+typedef GRADIENT_STORED GradientBuffer;
+#endif
+#if PASS == 1
+typedef vector<TRAINING_STEP_STORED, TRAINING_STEP_VECTOR> TrainingStepBuffer;
+#else
+typedef TRAINING_STEP_STORED TrainingStepBuffer;
+#endif
+#if PASS == 1
+typedef vector<OUTPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersBuffer;
+#else
+typedef OUTPUT_PARAMETERS_STORED OutputParametersBuffer;
+#endif
+#if PASS == 1
+typedef vector<OUTPUT_FIRST_MOMENT_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentBuffer;
+#else
+typedef OUTPUT_FIRST_MOMENT_STORED OutputFirstMomentBuffer;
+#endif
+#if PASS == 1
+typedef vector<OUTPUT_SECOND_MOMENT_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentBuffer;
+#else
+typedef OUTPUT_SECOND_MOMENT_STORED OutputSecondMomentBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputParametersBuffer> inputParametersTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<InputFirstMomentBuffer> inputFirstMomentTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<InputSecondMomentBuffer> inputSecondMomentTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<GradientBuffer> gradientTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<TrainingStepBuffer> trainingStepTensor : register(t4);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OutputParametersBuffer> outputParametersTensor : register(u0);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OutputFirstMomentBuffer> outputFirstMomentTensor : register(u1);
+[[vk::binding(7, 0)]] RWStructuredBuffer<OutputSecondMomentBuffer> outputSecondMomentTensor : register(u2);
+#if PASS == 1
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputParametersStride;
+    uint inputFirstMomentStride;
+    uint inputSecondMomentStride;
+    uint gradientStride;
+    uint trainingStepStride;
+    uint outputParametersStride;
+    uint outputFirstMomentStride;
+    uint outputSecondMomentStride;
+};
+#else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -52,9 +122,51 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#endif
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
+#if PASS == 1
+    int4 inputParametersSizes[2];
+    int4 inputParametersStrides[2];
+    int4 inputFirstMomentSizes[2];
+    int4 inputFirstMomentStrides[2];
+    int4 inputSecondMomentSizes[2];
+    int4 inputSecondMomentStrides[2];
+    int4 gradientSizes[2];
+    int4 gradientStrides[2];
+    int4 trainingStepSizes[2];
+    int4 trainingStepStrides[2];
+    int4 outputParametersSizes[2];
+    int4 outputParametersStrides[2];
+    int4 outputFirstMomentSizes[2];
+    int4 outputFirstMomentStrides[2];
+    int4 outputSecondMomentSizes[2];
+    int4 outputSecondMomentStrides[2];
+    int4 number[2];
+    float learningRate;
+    float beta2;
+    float beta1;
+    float epsilon;
+    uint rowCount;
+    uint rowVectors;
+    uint partVectors;  // of a part of a row
+    uint partCount;  // parts of a row
+    uint groupColumns;  // thread groups along x
+    uint inputParametersStep;
+    uint inputFirstMomentStep;
+    uint inputSecondMomentStep;
+    uint gradientStep;
+    uint trainingStepStep;
+    uint outputParametersStep;
+    uint outputFirstMomentStep;
+    uint outputSecondMomentStep;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+    Dimension keptLoops[KEPT_RANK];  // outermost first
+    Dimension rowLoops[REDUCED_RANK];
+#else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputParametersSizes[2];
     int4 inputParametersStrides[2];
@@ -80,6 +192,7 @@ struct Dimension
     float beta2;
     float beta1;
     float epsilon;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -442,6 +555,31 @@ float QuietNan(float x)
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
+
+// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+float PowElsewhere(float x, float y, bool isInside, float power)
+{
+    const uint bits = Bits(x) & 0x7fffffffu;
+    if (y == 0.0f || Bits(x) == 0x3f800000u)
+        return 1.0f;
+    if (IsNan(x) || IsNan(y))
+        return QuietNan(x);
+    if (bits == 0x3f800000u)
+        power = 1.0f;
+    else if (!isInside || bits == 0 || bits == 0x7f800000u)
+        power = FromBits((bits > 0x3f800000u) == (y > 0.0f) ? 0x7f800000u : 0);
+    if (Bits(x) == bits)
+        return power;
+
+    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    const float halved = frac(0.5f * Magnitude(y));
+    const bool isOdd = halved == 0.5f;
+    const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
+    if (!isInteger && bits != 0 && bits != 0x7f800000u)
+        return QuietNan(x);
+    return CopySign(power, isOdd ? x : 1.0f);
+}
+
 float Pow(float x, float y)
 {
     // |x| = (1 + f) 2^k, m = 1 + f
@@ -477,14 +615,14 @@ float Pow(float x, float y)
     // log2 |x| = logHead + logTail, y = yHead + yTail, both heads of 12 bits
     const float logHead = FromBits(Bits(k + (most + more)) & 0xfffff000u);
     const float logTail = (LessExact((k - logHead) + most) + more) + least;
-    const float exponent = clamp(y, -3.4359738e10f, 3.4359738e10f);
-    const float yHead = FromBits(Bits(exponent) & 0xfffff000u);
-    const float high = clamp(yHead * logHead, -250.0f, 250.0f);
-    const float low = clamp(mad(exponent - yHead, logHead, exponent * logTail), -1.0f, 1.0f);
+    const float yHead = FromBits(Bits(y) & 0xfffff000u);
+    const float high = yHead * logHead;
+    const float low = mad(y - yHead, logHead, y * logTail);
 
-    // 2^(high + low); of 0 and infinity 0 or infinity. The part is such that its power less 1 loses little.
-    const float whole = round(high + low - 0.085f);
-    const float above = KeptApart(high - whole, inverse);
+    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
+    // such that its power less 1 loses little.
+    const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
+    const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
     const float part = above + low;
     float q = 0.0001624479f;
     q = mad(q, part, 0.0013381964f);
@@ -492,19 +630,19 @@ float Pow(float x, float y)
     q = mad(q, part, 0.055503624f);
     q = mad(q, part, 0.24022662f);
     q = mad(q, part, 0.1931472f);
-    const bool isEdge = bits - 1 >= 0x7f7fffffu;
-    const int n = isEdge ? ((bits != 0) == (y > 0.0f) ? 250 : -250) : (int)whole;
-    const int first = n >> 1;
-    const float scaled = (1.0f + mad(0.5f, above, mad(part, q, 0.5f * low))) * FromBits((uint)(127 + first) << 23);
-    const float power = scaled * FromBits((uint)(127 + n - first) << 23);
+    const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
+    // In two steps, of which only the second can leave the range of floats
+    const bool isLarge = high > 0.0f;
+    const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
+    const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 
-    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
-    const float halved = frac(0.5f * Magnitude(exponent));
-    const bool isOdd = halved == 0.5f;
-    const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
-    const bool isNan = IsNan(x) || IsNan(y) || (x < 0.0f && !isInteger && !IsInfinity(x));
-    const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
-    return y == 0.0f || x == 1.0f ? 1.0f : result;
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    float result = power;
+    [branch]
+    if (!isInside || !isPositive)
+        result = PowElsewhere(x, y, isInside, power);
+    return result;
 }
 
 // The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
@@ -764,6 +902,367 @@ REAL_VALUE Second(List at)
         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * (REAL_VALUE)ReadGradient(at) * (REAL_VALUE)ReadGradient(at);
 }
 
+#if PASS == 1
+struct RowPlace
+{
+    uint inputParameters;
+    uint inputFirstMoment;
+    uint inputSecondMoment;
+    uint gradient;
+    uint trainingStep;
+    uint outputParameters;
+    uint outputFirstMoment;
+    uint outputSecondMoment;
+};
+
+// Where a row begins
+RowPlace LocateRow(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = KEPT_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint coordinate = item - rest * keptLoops[d].size;
+        place.inputParameters += coordinate * keptLoops[d].inputParametersStride;
+        place.inputFirstMoment += coordinate * keptLoops[d].inputFirstMomentStride;
+        place.inputSecondMoment += coordinate * keptLoops[d].inputSecondMomentStride;
+        place.gradient += coordinate * keptLoops[d].gradientStride;
+        place.trainingStep += coordinate * keptLoops[d].trainingStepStride;
+        place.outputParameters += coordinate * keptLoops[d].outputParametersStride;
+        place.outputFirstMoment += coordinate * keptLoops[d].outputFirstMomentStride;
+        place.outputSecondMoment += coordinate * keptLoops[d].outputSecondMomentStride;
+        item = rest;
+    }
+    return place;
+}
+
+// Where a vector lies in a row
+RowPlace LocateVector(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = REDUCED_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint coordinate = item - rest * rowLoops[d].size;
+        place.inputParameters += coordinate * rowLoops[d].inputParametersStride;
+        place.inputFirstMoment += coordinate * rowLoops[d].inputFirstMomentStride;
+        place.inputSecondMoment += coordinate * rowLoops[d].inputSecondMomentStride;
+        place.gradient += coordinate * rowLoops[d].gradientStride;
+        place.trainingStep += coordinate * rowLoops[d].trainingStepStride;
+        place.outputParameters += coordinate * rowLoops[d].outputParametersStride;
+        place.outputFirstMoment += coordinate * rowLoops[d].outputFirstMomentStride;
+        place.outputSecondMoment += coordinate * rowLoops[d].outputSecondMomentStride;
+        item = rest;
+    }
+    return place;
+}
+
+void LoadInputParametersElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_PARAMETERS_VECTOR > 1
+    const InputParametersBuffer found = inputParametersTensor[offset / INPUT_PARAMETERS_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputParametersTensor[offset + k * inputParametersStep];
+#endif
+}
+
+void LoadInputFirstMomentElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_FIRST_MOMENT_VECTOR > 1
+    const InputFirstMomentBuffer found = inputFirstMomentTensor[offset / INPUT_FIRST_MOMENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputFirstMomentTensor[offset + k * inputFirstMomentStep];
+#endif
+}
+
+void LoadInputSecondMomentElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_SECOND_MOMENT_VECTOR > 1
+    const InputSecondMomentBuffer found = inputSecondMomentTensor[offset / INPUT_SECOND_MOMENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputSecondMomentTensor[offset + k * inputSecondMomentStep];
+#endif
+}
+
+void LoadGradientElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if GRADIENT_VECTOR > 1
+    const GradientBuffer found = gradientTensor[offset / GRADIENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)gradientTensor[offset + k * gradientStep];
+#endif
+}
+
+void LoadTrainingStepElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if TRAINING_STEP_VECTOR > 1
+    const TrainingStepBuffer found = trainingStepTensor[offset / TRAINING_STEP_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)trainingStepTensor[offset + k * trainingStepStep];
+#endif
+}
+
+void StoreOutputParametersElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_PARAMETERS_VECTOR > 1
+    OutputParametersBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_PARAMETERS_STORED)elements[k];
+    outputParametersTensor[offset / OUTPUT_PARAMETERS_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputParametersTensor[offset + k * outputParametersStep] = (OUTPUT_PARAMETERS_STORED)elements[k];
+#endif
+}
+
+void StoreOutputFirstMomentElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_FIRST_MOMENT_VECTOR > 1
+    OutputFirstMomentBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_FIRST_MOMENT_STORED)elements[k];
+    outputFirstMomentTensor[offset / OUTPUT_FIRST_MOMENT_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputFirstMomentTensor[offset + k * outputFirstMomentStep] = (OUTPUT_FIRST_MOMENT_STORED)elements[k];
+#endif
+}
+
+void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_SECOND_MOMENT_VECTOR > 1
+    OutputSecondMomentBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_SECOND_MOMENT_STORED)elements[k];
+    outputSecondMomentTensor[offset / OUTPUT_SECOND_MOMENT_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputSecondMomentTensor[offset + k * outputSecondMomentStep] = (OUTPUT_SECOND_MOMENT_STORED)elements[k];
+#endif
+}
+
+groupshared float rowMemory[NUM_THREADS];
+
+// The sum of what the threads of a row have, the same for all of them and in the same order every time: by sixteens
+float JoinRow(float value, uint thread, uint lane)
+{
+#if LANES > 1
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint few = min(LANES, 16);
+    const uint start = thread - lane % few * step;
+    uint other;
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < few; other++)
+        value += rowMemory[start + other * step];
+    GroupMemoryBarrierWithGroupSync();
+#if LANES > 16
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < LANES / few; other++)
+        value += rowMemory[thread - lane * step + other * few * step];
+    GroupMemoryBarrierWithGroupSync();
+#endif
+#endif
+    return value;
+}
+
+#define OVER_ELEMENTS [unroll]
+
+// A group works on several rows, or on a part of each of them
+void WorkOnRows(uint number, uint thread)
+{
+    const uint columns = NUM_THREADS / LANES;  // rows that a group works on
+    const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
+    const uint start = number % partCount * partVectors + lane,
+        end = min((number % partCount + 1) * partVectors, rowVectors);
+    uint u, k, item;
+
+    // Of what there is only one for a whole row
+    float inputParametersOfRow = 0;
+#if INPUT_PARAMETERS_PRESENT && INPUT_PARAMETERS_SINGLE
+    {
+        float found[VECTOR];
+        LoadInputParametersElements(row.inputParameters, found);
+        inputParametersOfRow = found[0];
+    }
+#endif
+    float inputFirstMomentOfRow = 0;
+#if INPUT_FIRST_MOMENT_PRESENT && INPUT_FIRST_MOMENT_SINGLE
+    {
+        float found[VECTOR];
+        LoadInputFirstMomentElements(row.inputFirstMoment, found);
+        inputFirstMomentOfRow = found[0];
+    }
+#endif
+    float inputSecondMomentOfRow = 0;
+#if INPUT_SECOND_MOMENT_PRESENT && INPUT_SECOND_MOMENT_SINGLE
+    {
+        float found[VECTOR];
+        LoadInputSecondMomentElements(row.inputSecondMoment, found);
+        inputSecondMomentOfRow = found[0];
+    }
+#endif
+    float gradientOfRow = 0;
+#if GRADIENT_PRESENT && GRADIENT_SINGLE
+    {
+        float found[VECTOR];
+        LoadGradientElements(row.gradient, found);
+        gradientOfRow = found[0];
+    }
+#endif
+    float trainingStepOfRow = 0;
+#if TRAINING_STEP_PRESENT
+    {
+        float found[VECTOR];
+        LoadTrainingStepElements(row.trainingStep, found);
+        trainingStepOfRow = found[0];
+    }
+#endif
+
+    const float ofRow0 = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow))
+        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow));
+
+    if (own >= rowCount)
+        return;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+        float inputParametersBlock[UNROLL][VECTOR];
+        float inputFirstMomentBlock[UNROLL][VECTOR];
+        float inputSecondMomentBlock[UNROLL][VECTOR];
+        float gradientBlock[UNROLL][VECTOR];
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+#if INPUT_PARAMETERS_PRESENT
+            LoadInputParametersElements(row.inputParameters + place.inputParameters, inputParametersBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                inputParametersBlock[u][k] = 0;
+#endif
+#if INPUT_FIRST_MOMENT_PRESENT
+            LoadInputFirstMomentElements(row.inputFirstMoment + place.inputFirstMoment, inputFirstMomentBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                inputFirstMomentBlock[u][k] = 0;
+#endif
+#if INPUT_SECOND_MOMENT_PRESENT
+            LoadInputSecondMomentElements(row.inputSecondMoment + place.inputSecondMoment, inputSecondMomentBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                inputSecondMomentBlock[u][k] = 0;
+#endif
+#if GRADIENT_PRESENT
+            LoadGradientElements(row.gradient + place.gradient, gradientBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                gradientBlock[u][k] = 0;
+#endif
+        }
+        OVER_ELEMENTS
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                float outputParametersValues[VECTOR];
+                float outputFirstMomentValues[VECTOR];
+                float outputSecondMomentValues[VECTOR];
+                OVER_ELEMENTS
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputParametersElement = inputParametersBlock[u][k];
+                    const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
+                    const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
+                    const float gradientElement = gradientBlock[u][k];
+                    outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)RoundingOnce(inputParametersElement
+                        - ofRow0 * ((REAL_VALUE)beta1 * inputFirstMomentElement
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement)
+                        / (Sqrt((REAL_VALUE)beta2 * inputSecondMomentElement
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement)
+                        + (REAL_VALUE)epsilon), OUTPUT_PARAMETERS_BITS);
+                    outputFirstMomentValues[k] = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce((REAL_VALUE)beta1
+                        * inputFirstMomentElement + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement,
+                        OUTPUT_FIRST_MOMENT_BITS);
+                    outputSecondMomentValues[k] = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce((REAL_VALUE)beta2
+                        * inputSecondMomentElement
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement,
+                        OUTPUT_SECOND_MOMENT_BITS);
+                }
+#if OUTPUT_PARAMETERS_PRESENT
+                StoreOutputParametersElements(row.outputParameters + place.outputParameters, outputParametersValues);
+#endif
+#if OUTPUT_FIRST_MOMENT_PRESENT
+                StoreOutputFirstMomentElements(row.outputFirstMoment + place.outputFirstMoment,
+                    outputFirstMomentValues);
+#endif
+#if OUTPUT_SECOND_MOMENT_PRESENT
+                StoreOutputSecondMomentElements(row.outputSecondMoment + place.outputSecondMoment,
+                    outputSecondMomentValues);
+#endif
+            }
+        }
+    }
+}
+#endif
+
+#if PASS != 1
 // The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
@@ -777,10 +1276,14 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 1
+    WorkOnRows(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -796,5 +1299,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteOutputParameters(at, entry0);
     WriteOutputFirstMoment(at, entry1);
     WriteOutputSecondMoment(at, entry2);
+#endif
 #endif
 }

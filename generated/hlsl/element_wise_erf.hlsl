@@ -23,6 +23,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -137,40 +138,23 @@ float Magnitude(float x)
 }
 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
-// e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
-float Exp(float x)
-{
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
-    return IsNan(x) ? x : power;
-}
-
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 7: a quotient of
-// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-18.
-float NormalTail(float a)
-{
-    float above = 0.04628345f;
-    above = mad(above, a, 0.23144476f);
-    above = mad(above, a, 0.50000128f);
-    float below = 6.746069e-5f;
-    below = mad(below, a, 0.11434329f);
-    below = mad(below, a, 0.59793628f);
-    below = mad(below, a, 1.2608766f);
-    below = mad(below, a, 1.0f);
-    return above / below;
-}
-
-// The error function: a minimax polynomial below 3/4, then by the tail of the normal distribution.
-// Error at most 0.506 ulp of a half, over all halves.
+// The error function: a minimax polynomial below 3/4, then 1 - 2^P(|x|) (scripts/minimax.py); 1 from 3 on.
+// Error at most 0.51 ulp of a half, over all halves.
 float Erf(float x)
 {
-    const float a = min(Magnitude(x), 4.5f);
-    const float z = a * a;
+    const float a = Magnitude(x);
+    const float b = min(a, 3.0f);
+    const float z = b * b;
     float p = -0.021644244f;
     p = mad(p, z, 0.11106068f);
     p = mad(p, z, -0.37592742f);
     p = mad(p, z, 1.1283756f);
-    const float result = a < 0.75f ? a * p : 1.0f - 2.0f * NormalTail(1.4142135f * a) * Exp(-z);
+    float q = 0.010759889f;
+    q = mad(q, b, -0.10221561f);
+    q = mad(q, b, -0.9739019f);
+    q = mad(q, b, -1.5958531f);
+    q = mad(q, b, -0.007211791f);
+    const float result = a < 0.75f ? a * p : 1.0f - exp2(q);
     return IsNan(x) ? x : CopySign(result, x);
 }
 #else
@@ -228,12 +212,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }

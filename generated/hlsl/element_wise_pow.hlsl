@@ -24,6 +24,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -276,11 +277,6 @@ double ExpOfSum(double high, double low)
 }
 
 // Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
 bool IsInfinity(double x)
 {
     return (Bits(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
@@ -357,6 +353,8 @@ double TwoProduct(double a, double b, out double error)
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
+
+// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
 double Pow(double x, double y)
 {
     if (y == 0.0L || x == 1.0L)
@@ -494,7 +492,8 @@ float Pow(float x, float y)
     const float halved = frac(0.5f * Magnitude(exponent));
     const bool isOdd = halved == 0.5f;
     const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
-    const bool isNan = IsNan(x) || IsNan(y) || (x < 0.0f && !isInteger && !IsInfinity(x));
+    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // and finite and not 0
+    const bool isNan = IsNan(x) || IsNan(y) || (isNegative && !isInteger);
     const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
     return y == 0.0f || x == 1.0f ? 1.0f : result;
 }
@@ -515,6 +514,12 @@ float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 #else
+// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
 // x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
 // added and taken away. Nothing is lost: a number above 0 changes no sign.
 float KeptApart(float x, float positive)
@@ -534,6 +539,31 @@ float LessExact(float x)
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
+
+// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+float PowElsewhere(float x, float y, bool isInside, float power)
+{
+    const uint bits = Bits(x) & 0x7fffffffu;
+    if (y == 0.0f || Bits(x) == 0x3f800000u)
+        return 1.0f;
+    if (IsNan(x) || IsNan(y))
+        return QuietNan(x);
+    if (bits == 0x3f800000u)
+        power = 1.0f;
+    else if (!isInside || bits == 0 || bits == 0x7f800000u)
+        power = FromBits((bits > 0x3f800000u) == (y > 0.0f) ? 0x7f800000u : 0);
+    if (Bits(x) == bits)
+        return power;
+
+    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    const float halved = frac(0.5f * Magnitude(y));
+    const bool isOdd = halved == 0.5f;
+    const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
+    if (!isInteger && bits != 0 && bits != 0x7f800000u)
+        return QuietNan(x);
+    return CopySign(power, isOdd ? x : 1.0f);
+}
+
 float Pow(float x, float y)
 {
     // |x| = (1 + f) 2^k, m = 1 + f
@@ -569,14 +599,14 @@ float Pow(float x, float y)
     // log2 |x| = logHead + logTail, y = yHead + yTail, both heads of 12 bits
     const float logHead = FromBits(Bits(k + (most + more)) & 0xfffff000u);
     const float logTail = (LessExact((k - logHead) + most) + more) + least;
-    const float exponent = clamp(y, -3.4359738e10f, 3.4359738e10f);
-    const float yHead = FromBits(Bits(exponent) & 0xfffff000u);
-    const float high = clamp(yHead * logHead, -250.0f, 250.0f);
-    const float low = clamp(mad(exponent - yHead, logHead, exponent * logTail), -1.0f, 1.0f);
+    const float yHead = FromBits(Bits(y) & 0xfffff000u);
+    const float high = yHead * logHead;
+    const float low = mad(y - yHead, logHead, y * logTail);
 
-    // 2^(high + low); of 0 and infinity 0 or infinity. The part is such that its power less 1 loses little.
-    const float whole = round(high + low - 0.085f);
-    const float above = KeptApart(high - whole, inverse);
+    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
+    // such that its power less 1 loses little.
+    const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
+    const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
     const float part = above + low;
     float q = 0.0001624479f;
     q = mad(q, part, 0.0013381964f);
@@ -584,19 +614,19 @@ float Pow(float x, float y)
     q = mad(q, part, 0.055503624f);
     q = mad(q, part, 0.24022662f);
     q = mad(q, part, 0.1931472f);
-    const bool isEdge = bits - 1 >= 0x7f7fffffu;
-    const int n = isEdge ? ((bits != 0) == (y > 0.0f) ? 250 : -250) : (int)whole;
-    const int first = n >> 1;
-    const float scaled = (1.0f + mad(0.5f, above, mad(part, q, 0.5f * low))) * FromBits((uint)(127 + first) << 23);
-    const float power = scaled * FromBits((uint)(127 + n - first) << 23);
+    const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
+    // In two steps, of which only the second can leave the range of floats
+    const bool isLarge = high > 0.0f;
+    const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
+    const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 
-    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
-    const float halved = frac(0.5f * Magnitude(exponent));
-    const bool isOdd = halved == 0.5f;
-    const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
-    const bool isNan = IsNan(x) || IsNan(y) || (x < 0.0f && !isInteger && !IsInfinity(x));
-    const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
-    return y == 0.0f || x == 1.0f ? 1.0f : result;
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    float result = power;
+    [branch]
+    if (!isInside || !isPositive)
+        result = PowElsewhere(x, y, isInside, power);
+    return result;
 }
 
 // x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
@@ -631,12 +661,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }
@@ -656,12 +686,12 @@ void LoadExponent(uint offset, out EXPONENT_VALUE values[VECTOR])
 #elif EXPONENT_VECTOR > 1
         values[k] = (EXPONENT_VALUE)elements[k];
 #elif EXPONENT_BITS < 16
-        const uint place = offset + k * exponentStep;
+        const uint place = offset + (EXPONENT_SINGLE ? 0 : k * exponentStep);
         const uint perWord = 32 / EXPONENT_BITS;
         const uint above = exponentTensor[place / perWord] << ((perWord - 1 - place % perWord) * EXPONENT_BITS);
         values[k] = (EXPONENT_VALUE)above >> (32 - EXPONENT_BITS);
 #else
-        values[k] = (EXPONENT_VALUE)exponentTensor[offset + k * exponentStep];
+        values[k] = (EXPONENT_VALUE)exponentTensor[offset + (EXPONENT_SINGLE ? 0 : k * exponentStep)];
 #endif
     }
 }
