@@ -195,17 +195,18 @@ def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
 
 
 def test_which_tiles_are_taken() -> None:
-    def tile(rows: int, depth: int, columns: int) -> tuple[Any, Any]:
+    def tile(rows: int, depth: int, columns: int) -> tuple[Any, Any, Any]:
         defines = multiplying(product(half(rows, depth), half(depth, columns), None)).defines
-        return defines["TILE_ROWS"], defines["TILE_COLUMNS"]
+        return defines["TILE_ROWS"], defines["TILE_COLUMNS"], defines["TILE_DEPTH"]
 
-    assert tile(4096, 4096, 4096) == (128, 256)
-    assert tile(4096, 64, 4096) == (128, 128)
-    assert tile(1024, 1024, 1024) == (64, 128)
-    assert tile(32, 4096, 4096) == (32, 128)
-    assert tile(32, 4096, 768) == (32, 64)
-    assert tile(256, 256, 256) == (32, 32)
-    assert tile(256, 1024, 256) == (64, 128)
+    assert tile(4096, 4096, 4096) == (128, 128, 64)
+    assert tile(4096, 64, 4096) == (128, 128, 32)
+    assert tile(1536, 4096, 1536) == (128, 128, 32)
+    assert tile(1024, 1024, 1024) == (64, 128, 64)
+    assert tile(32, 4096, 4096) == (32, 128, 64)
+    assert tile(32, 4096, 768) == (32, 64, 64)
+    assert tile(256, 256, 256) == (32, 32, 64)
+    assert tile(256, 1024, 256) == (64, 128, 64)
 
 
 def test_tiles_and_parts_of_windows() -> None:
@@ -265,7 +266,7 @@ def test_so_is_that_of_tiles_with_places_of_a_row_at_once(images: int, window: i
 
 def test_so_is_that_of_sums_of_the_largest_tile_stored_one_by_one() -> None:
     made = multiplying(product(half(4096, 4096), half(4096, 4095), None)).defines
-    assert (made["NUM_THREADS"], made["OUTPUT_VECTOR"]) == (512, 1)
+    assert (made["NUM_THREADS"], made["OUTPUT_VECTOR"]) == (128, 1)
     assert group_memory(compiler.compile(shader("GEMM"), made)) <= detection.GROUP_MEMORY
 
 

@@ -56,6 +56,7 @@ class Device:
 
         found = detected(_instance(), physical, self.name)
         self.optional_features, self.capabilities = found.optional, found.capabilities
+        self.robustness = found.robustness
         family = _compute_family(physical, self.name)
         queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=family, queueCount=1, pQueuePriorities=[1.0])
         self.handle = vk.vkCreateDevice(

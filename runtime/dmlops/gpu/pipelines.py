@@ -47,7 +47,11 @@ class Pipeline:
             stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName="CSMain", pNext=waves, flags=flags
         )
         create = vk.VkComputePipelineCreateInfo(
-            flags=self.descriptors.pipeline_flags, stage=stage, layout=self.layout, basePipelineIndex=-1
+            pNext=device.robustness,
+            flags=self.descriptors.pipeline_flags,
+            stage=stage,
+            layout=self.layout,
+            basePipelineIndex=-1,
         )
         self.handle = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
         vk.vkDestroyShaderModule(device.handle, module, None)

@@ -17,6 +17,7 @@ from .vulkan_api import vk
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
 _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
 _PROCESSORS = "VK_NV_shader_sm_builtins"
+_ROBUSTNESS = "VK_EXT_pipeline_robustness"
 PROCESSORS = 128  # of groups that wait for one another
 WAITING_MEMORY = 48 * 1024  # bytes of each of these
 LARGEST_GROUP = 512  # threads, of tiles for matrix units
@@ -26,7 +27,8 @@ LARGEST_GROUP = 512  # threads, of tiles for matrix units
 class Detected:
     """`features` is the chain to switch on, `optional` names those among them that not every device has.
 
-    `has_descriptor_memory`: descriptors can lie in memory.
+    `has_descriptor_memory`: descriptors can lie in memory. `robustness` says of a pipeline that accesses need no
+    bounds checks, None where the device takes no word on it.
     """
 
     features: Any
@@ -34,6 +36,7 @@ class Detected:
     optional: frozenset[str]
     capabilities: Capability
     has_descriptor_memory: bool
+    robustness: Any
 
 
 def detected(instance: Any, physical: Any, name: str) -> Detected:
@@ -90,7 +93,18 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         chain = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(descriptorBuffer=True, pNext=chain)
         extensions = (*extensions, *_DESCRIPTORS)
     capabilities |= waiting_groups(physical, _PROCESSORS in listed)
-    # Bounds checks stay off.
+    # Bounds checks stay off. NVIDIA's driver makes them all the same, unless a pipeline asks for none.
+    robustness = None
+    if _ROBUSTNESS in listed:
+        chain = vk.VkPhysicalDevicePipelineRobustnessFeaturesEXT(pipelineRobustness=True, pNext=chain)
+        extensions = (*extensions, _ROBUSTNESS)
+        unchecked = vk.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT
+        robustness = vk.VkPipelineRobustnessCreateInfoEXT(
+            storageBuffers=unchecked,
+            uniformBuffers=unchecked,
+            vertexInputs=unchecked,
+            images=vk.VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT,
+        )
     features = vk.VkPhysicalDeviceFeatures2(
         pNext=vk.VkPhysicalDeviceVulkan11Features(
             storageBuffer16BitAccess=True,
@@ -107,7 +121,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         ),
     )
     present = frozenset(feature for feature, is_there in optional.items() if is_there)
-    return Detected(features, extensions, present, capabilities, has_descriptor_memory)
+    return Detected(features, extensions, present, capabilities, has_descriptor_memory, robustness)
 
 
 def waiting_groups(physical: Any, is_told: bool) -> Capability:

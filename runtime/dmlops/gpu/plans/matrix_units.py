@@ -45,6 +45,7 @@ from .tuning import (
     TILE_FEW_ROWS,
     TILE_WALK,
     UNITS_GROUPS,
+    UNITS_MEMORY,
     UNITS_MOST_PARTS,
     UNITS_PART,
     UNITS_REACH,
@@ -58,7 +59,7 @@ from .tuning import (
 
 EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
 WAVE = 32  # threads
-GROUP_MEMORY = 32 * 1024  # bytes, which devices with matrix units have to have
+GROUP_MEMORY = 48 * 1024  # bytes, which devices with matrix units have to have
 
 
 class UnitTile(NamedTuple):
@@ -177,10 +178,10 @@ def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
 
 
 def has_room(tile: UnitTile, row: Row) -> bool:
-    """Whether group memory has room for a tile of both factors, in lines of whole vectors and one more."""
+    """Whether a tile of both factors leaves group memory to others, in lines of whole vectors and one more."""
     left = tile.rows * (row.taps * tile.depth // 8 + 1)
     right = (tile.columns + row.reach) * (tile.depth // 8 + 1)
-    return left + right < GROUP_MEMORY // 16
+    return left + right < UNITS_MEMORY // 16
 
 
 def window_tile_for(found: Matrices, channels: int) -> UnitTile:
@@ -207,9 +208,11 @@ def unit_tile_for(found: Matrices) -> UnitTile:
         return UnitTile(32, 32, 64, 16, 16, 1 if found.depth <= 64 else 2)
     if tiles_of(found, 128, 128) < UNITS_GROUPS:
         return UnitTile(64, 128, 64, 32, 32, 2)
-    if found.depth <= UNITS_SHORT or tiles_of(found, 128, 256) < UNITS_GROUPS:
+    if found.depth <= UNITS_SHORT:
         return UnitTile(128, 128, 32, 64, 32, 1)
-    return UnitTile(128, 256, 32, 32, 64, 1)
+    if tiles_of(found, 128, 128) < 2 * UNITS_GROUPS:
+        return UnitTile(128, 128, 32, 64, 32, 1)
+    return UnitTile(128, 128, 64, 64, 64, 1)
 
 
 def phase_tile_for(found: Matrices) -> UnitTile:

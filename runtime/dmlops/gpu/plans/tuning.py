@@ -161,11 +161,13 @@ UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
 UNITS_TALL = 32  # not measured
 "tiles of 128 rows of a convolution, at least; with fewer, there are smaller ones"
 UNITS_SHORT = 128  # NVIDIA H200: 32 at 1.00, 64 at 1.00, 256 at 1.00, 512 at 1.00
-"products of a sum, at most, that are over before tiles of 128 by 256 pay"
+"products of a sum, at most, that are over before tiles 64 deep pay"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
 "products of a sum, at most, for which tiles of 32 by 32 are faster where they are few"
 UNITS_TAPS = 7  # not measured
 "places of a window along its last dimension that tiles have at once, at most"
+UNITS_MEMORY = 32 * 1024  # not measured
+"bytes of group memory of a tile that has several places at once, at most"
 UNITS_REACH = 16  # not measured
 "columns of a tile that only the others need, at most"
 UNITS_ROWS = 64  # not measured
