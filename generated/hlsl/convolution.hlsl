@@ -2352,7 +2352,7 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 // Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave, as many as have room
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
-static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 && NUM_THREADS <= 256 ? 32 : 16;
+static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 ? 32 : 16;
 static const uint sumPitch = 5;
 static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
@@ -2602,7 +2602,8 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 groupshared uint metNonFinite;
 #endif
 
-// Adds the products of a tile to the sums of a wave
+// Adds the products of a tile to the sums of a wave. To read factors a turn ahead would take registers from what is
+// gathered.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
     [unroll]

@@ -1404,45 +1404,59 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 // Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave, as many as have room
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch;
-static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 && NUM_THREADS <= 256 ? 32 : 16;
+static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 ? 32 : 16;
 static const uint sumPitch = 5;
 static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
+// others lie as many lines on as all threads read together.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
 {
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
+    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
+    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
+        / LEFT_VECTOR;
     [unroll]
     for (uint i = 0; i < leftEach * leftPieces; i++)
     {
-        const uint number = thread + i / leftPieces * NUM_THREADS;
-        const uint row = number / (leftAcross / 8);
-        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
-        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
+        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
+        const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
+            + piece * neighbourStep;
+        const bool isThere = LEFT_ALONG
+            ? first + place.x < matrixRows && product + place.y < end
+            : first + place.y < matrixRows && product + place.x < end;
         next[i] = (LeftBuffer)0;
-        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
-            next[i] = scratch[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+        if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
+            next[i] = scratch[begin + further];
     }
 }
 #else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
+// others lie as many lines on as all threads read together.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
 {
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
+    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
+    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
+        / LEFT_VECTOR;
     [unroll]
     for (uint i = 0; i < leftEach * leftPieces; i++)
     {
-        const uint number = thread + i / leftPieces * NUM_THREADS;
-        const uint row = number / (leftAcross / 8);
-        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
-        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
+        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
+        const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
+            + piece * neighbourStep;
+        const bool isThere = LEFT_ALONG
+            ? first + place.x < matrixRows && product + place.y < end
+            : first + place.y < matrixRows && product + place.x < end;
         next[i] = (LeftBuffer)0;
-        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
-            next[i] = aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+        if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
+            next[i] = aTensor[begin + further];
     }
 }
 #endif
@@ -1461,40 +1475,54 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
 
 #if ORDERED
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
+// others lie as many lines on as all threads read together.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end,
     out RightBuffer next[rightEach * rightPieces])
 {
-    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
+    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighbourStep = RIGHT_ALONG ? rightDepthStep : step;
+    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
+        / RIGHT_VECTOR;
     [unroll]
     for (uint i = 0; i < rightEach * rightPieces; i++)
     {
-        const uint number = thread + i / rightPieces * NUM_THREADS;
-        const uint row = number / (rightAcross / 8);
-        const uint across = number % (rightAcross / 8) * 8 + i % rightPieces * RIGHT_VECTOR;
-        const uint2 place = RIGHT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
+        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
+        const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
+            + piece * neighbourStep;
+        const bool isThere = RIGHT_ALONG
+            ? first + place.x < matrixColumns && product + place.y < end
+            : first + place.y < matrixColumns && product + place.x < end;
         next[i] = (RightBuffer)0;
-        if ((rightEights % NUM_THREADS == 0 || number < rightEights) && place.x < matrixColumns && place.y < end)
-            next[i] = scratch[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+        if ((rightEights % NUM_THREADS == 0 || place.x < rightLines) && isThere)
+            next[i] = scratch[begin + further];
     }
 }
 #else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
+// others lie as many lines on as all threads read together.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end,
     out RightBuffer next[rightEach * rightPieces])
 {
-    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
+    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighbourStep = RIGHT_ALONG ? rightDepthStep : step;
+    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
+        / RIGHT_VECTOR;
     [unroll]
     for (uint i = 0; i < rightEach * rightPieces; i++)
     {
-        const uint number = thread + i / rightPieces * NUM_THREADS;
-        const uint row = number / (rightAcross / 8);
-        const uint across = number % (rightAcross / 8) * 8 + i % rightPieces * RIGHT_VECTOR;
-        const uint2 place = RIGHT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
+        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
+        const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
+            + piece * neighbourStep;
+        const bool isThere = RIGHT_ALONG
+            ? first + place.x < matrixColumns && product + place.y < end
+            : first + place.y < matrixColumns && product + place.x < end;
         next[i] = (RightBuffer)0;
-        if ((rightEights % NUM_THREADS == 0 || number < rightEights) && place.x < matrixColumns && place.y < end)
-            next[i] = bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+        if ((rightEights % NUM_THREADS == 0 || place.x < rightLines) && isThere)
+            next[i] = bTensor[begin + further];
     }
 }
 #endif
@@ -1565,34 +1593,46 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 #endif
 }
 
-// Adds the products of a tile to the sums of a wave
+// Adds the products of a tile to the sums of a wave, 16 products of each in a turn. The factors of a turn are read
+// while those of the one before are multiplied.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
+    const uint turns = TILE_DEPTH / 16;
+    LeftMatrix a[turns][WAVE_ROWS / 16];
+    RightMatrix b[turns][WAVE_COLUMNS / 16];
     [unroll]
-    for (uint k = 0; k < TILE_DEPTH; k += 16)
+    for (uint turn = 0; turn <= turns; turn++)
     {
-        LeftMatrix a[WAVE_ROWS / 16];
-        uint i;
-        [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
-#if LEFT_ALONG
-            a[i] = LoadLeft(tiles[(waveTop + i * 16) * leftPitch + k / 8], 0, leftPitch, NON_PRIVATE);
-#else
-            a[i] = LoadLeft(tiles[k * leftPitch + (waveTop + i * 16) / 8], 1, leftPitch, NON_PRIVATE);
-#endif
-        [unroll]
-        for (uint j = 0; j < WAVE_COLUMNS / 16; j++)
+        uint i, j;
+        if (turn < turns)
         {
-#if RIGHT_ALONG
-            const RightMatrix b = LoadRight(tiles[rightStart + (waveLeft + j * 16) * rightPitch + k / 8], 1, rightPitch,
-                NON_PRIVATE);
-#else
-            const RightMatrix b = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch,
-                NON_PRIVATE);
-#endif
+            const uint k = turn * 16;
+            if (turn > 0)
+                ControlBarrier(3, 3, EXCHANGED);  // else compilers would read the factors of all turns first
             [unroll]
             for (i = 0; i < WAVE_ROWS / 16; i++)
-                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
+#if LEFT_ALONG
+                a[turn][i] = LoadLeft(tiles[(waveTop + i * 16) * leftPitch + k / 8], 0, leftPitch, NON_PRIVATE);
+#else
+                a[turn][i] = LoadLeft(tiles[k * leftPitch + (waveTop + i * 16) / 8], 1, leftPitch, NON_PRIVATE);
+#endif
+            [unroll]
+            for (j = 0; j < WAVE_COLUMNS / 16; j++)
+#if RIGHT_ALONG
+                b[turn][j] = LoadRight(tiles[rightStart + (waveLeft + j * 16) * rightPitch + k / 8], 1, rightPitch,
+                    NON_PRIVATE);
+#else
+                b[turn][j] = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch,
+                    NON_PRIVATE);
+#endif
+        }
+        if (turn > 0)
+        {
+            [unroll]
+            for (j = 0; j < WAVE_COLUMNS / 16; j++)
+                [unroll]
+                for (i = 0; i < WAVE_ROWS / 16; i++)
+                    totals[i][j] = MultiplyAdd(a[turn - 1][i], b[turn - 1][j], totals[i][j]);
         }
     }
 }

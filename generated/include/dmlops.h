@@ -27834,7 +27834,7 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     return;
 }
 
-/* Whether group memory has room for a tile of both factors, in lines of whole vectors and one more. */
+/* Whether a tile of both factors leaves group memory to others, in lines of whole vectors and one more. */
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row) {
     (void)planning;
@@ -27926,7 +27926,16 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         result->ahead = 2;
         return;
     }
-    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+    if (found->depth <= 128) {
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 64;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 256) {
         result->rows = 128;
         result->columns = 128;
         result->depth = 32;
@@ -27936,9 +27945,9 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         return;
     }
     result->rows = 128;
-    result->columns = 256;
-    result->depth = 32;
-    result->wave_rows = 32;
+    result->columns = 128;
+    result->depth = 64;
+    result->wave_rows = 64;
     result->wave_columns = 64;
     result->ahead = 1;
     return;
