@@ -129,7 +129,7 @@ def main() -> None:
 
     print("log next to 1, half:", minimax(rest(mp.log1p), -0.125, 0.125, 3, scale=relative(rest(mp.log1p))))
     print("softplus, half:", minimax(lambda u: mp.log1p(u) / u, tiny, 1, 6))
-    for name, low, high, degree in (("half", 0.75, 3, 4), ("float", 1, 4, 6)):
+    for name, low, high, degree in (("half", 0.75, 3, 4), ("float", 0.875, 4, 6)):
         found = minimax(
             lambda x: mp.log(mp.erfc(x), 2),
             low,

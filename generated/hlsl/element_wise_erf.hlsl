@@ -158,7 +158,7 @@ float Erf(float x)
     return IsNan(x) ? x : CopySign(result, x);
 }
 #else
-// The error function. Float: below 1 a polynomial, then 1 - 2^P(|x|), without branches (scripts/minimax.py); 1 from 4
+// The error function. Float: below 0.9 a polynomial, then 1 - 2^P(|x|), without branches (scripts/minimax.py); 1 from 4
 // on. Double: below 1 a polynomial, then 1 - e^(-x^2) Q(1 / (|x| + 2)) (minimax by Remez exchange; the form is that of
 // Cody 1969, "Rational Chebyshev approximations for the error function").
 // Error at most 1.2 ulp (float), 1.2 ulp (double), as measured.
@@ -177,13 +177,13 @@ float Erf(float x)
 
     // What lacks to 1 is 2^(q - 2 b): its power of two, and the fraction of the exponent, of which nothing is lost.
     const float b = min(a, 4.0f);
-    float q = 0.00026767635f;
-    q = mad(q, b, -0.004240455f);
-    q = mad(q, b, 0.03145638f);
-    q = mad(q, b, -0.14864714f);
-    q = mad(q, b, -0.92077013f);
-    q = mad(q, b, 0.37402806f);
-    q = mad(q, b, -0.000511089f);
+    float q = 0.00028836949f;
+    q = mad(q, b, -0.004446109f);
+    q = mad(q, b, 0.03228791f);
+    q = mad(q, b, -0.15039898f);
+    q = mad(q, b, -0.91874056f);
+    q = mad(q, b, 0.37280107f);
+    q = mad(q, b, -0.00020840544f);
     const float shifted = Magnitude(mad(-2.0f, b, q) + 12582912.0f);
     const float r = mad(-2.0f, b, 12582912.0f - shifted) + q;
     float power = 0.0013264724f;
@@ -193,7 +193,7 @@ float Erf(float x)
     power = mad(power, r, 0.693147f);
     power = mad(power, r, 1.0f);
     const float large = 1.0f - FromBits(Bits(power) + (Bits(shifted) << 23));
-    return IsNan(x) ? x : CopySign(a < 1.0f ? small : large, x);
+    return IsNan(x) ? x : CopySign(a < 0.9f ? small : large, x);
 }
 #endif
 
