@@ -25,8 +25,8 @@ LARGEST_GROUP = 512  # threads, of tiles for matrix units
 class Detected:
     """`features` is the chain to switch on, `optional` names those among them that not every device has.
 
-    `has_descriptor_memory`: descriptors can lie in memory. `robustness` says of a pipeline that accesses need no
-    bounds checks, None where the device takes no word on it.
+    `has_descriptor_memory`: descriptors can lie in memory. `robustness` tells a pipeline to check no
+    bounds; None where the device cannot be told.
     """
 
     features: Any
