@@ -27834,7 +27834,7 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     return;
 }
 
-/* Whether a tile of both factors leaves group memory to others, in lines of whole vectors and one more. */
+/* Whether a tile of both factors leaves group memory to others; lines are whole vectors and one more. */
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row) {
     (void)planning;
