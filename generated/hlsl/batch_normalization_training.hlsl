@@ -845,7 +845,7 @@ float QuietNan(float x)
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: a division that is slightly off hardly shows.
-// Error at most 2.5 ulp (float), 2 ulp (double), as measured.
+// Error at most 2.4 ulp (float), 1.5 ulp (double), as measured.
 float Softplus(float x)
 {
     const float u = ExpFused(-min(Magnitude(x), 105.0f), 0.0f);
@@ -890,7 +890,7 @@ float Sqrt(float x)
 
 // The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
 // without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
-// Error at most 1.15 ulp (float), 2.45 ulp (double), as measured.
+// Error at most 1.35 ulp (float), 2.45 ulp (double), as measured; 1.45 ulp (float) on an H200.
 float Tanh(float x)
 {
     const float a = Magnitude(x);
