@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derives the coefficients of templates/hlsl/halves, and of Tanh and NormalTail in templates/hlsl/functions.
+"""Derives the coefficients of templates/hlsl/halves, and of those in templates/hlsl/functions that say so.
 
 Each is the polynomial, or the quotient of two, that has the least greatest error, relative to the function.
 Prints that error as a power of two, then coefficients, constant term first. Takes some minutes.
@@ -84,6 +84,21 @@ def relative(g: Function) -> Function:
     return lambda y: (1 + y * g(y)) / abs(y)
 
 
+def logarithm(z: Any) -> Any:
+    """log2(m) / s as a function of z = s^2, for s = (m - 1) / (m + 1)."""
+    return 2 / mp.log(2) * mp.atanh(mp.sqrt(z)) / mp.sqrt(z)
+
+
+def logarithm_rest(z: Any) -> Any:
+    """What that has above its value at 0, over z."""
+    return (logarithm(z) - 2 / mp.log(2)) / z
+
+
+def power_rest(x: Any) -> Any:
+    """(2^x - 1) / x"""
+    return (mp.mpf(2) ** x - 1) / x
+
+
 def main() -> None:
     mp.mp.prec = 200
     tiny, root = mp.mpf(2) ** -30, mp.sqrt(2)
@@ -111,6 +126,35 @@ def main() -> None:
     ):
         g = rest(f)
         print(f"{name}:", minimax(g, low, high, degree, scale=relative(g)))
+
+    print("log next to 1, half:", minimax(rest(mp.log1p), -0.125, 0.125, 3, scale=relative(rest(mp.log1p))))
+    print("softplus, half:", minimax(lambda u: mp.log1p(u) / u, tiny, 1, 6))
+    for name, low, high, degree in (("half", 0.75, 3, 4), ("float", 0.875, 4, 6)):
+        found = minimax(
+            lambda x: mp.log(mp.erfc(x), 2),
+            low,
+            mp.mpf(high),
+            degree,
+            scale=lambda x: 1 / (mp.erfc(x) * mp.log(2)),
+        )
+        print(f"erf's complement, {name}:", found)
+    farthest = ((root - 1) / (root + 1)) ** 2
+    print("pow's logarithm, half:", minimax(logarithm, tiny, farthest, 2))
+    print(
+        "pow's logarithm, float:",
+        minimax(logarithm_rest, tiny, farthest, 3, scale=lambda z: logarithm(z) / z),
+    )
+    for name, low, high, degree in (("pow's power", -0.4153, 0.5853, 5), ("erf's power", -0.5003, 0.5003, 4)):
+        print(
+            f"{name}, float:", minimax(power_rest, low, high, degree, scale=lambda x: mp.mpf(2) ** x / abs(x))
+        )
+    for name, f, end, degree in (
+        ("atan, half", mp.atan, 1, 5),
+        ("atan, float", mp.atan, 1, 8),
+        ("softplus, float", mp.atanh, mp.mpf(1) / 3, 3),
+    ):
+        g = odd_rest(f)
+        print(f"{name}:", minimax(g, tiny, end**2, degree, scale=relative(g)))
 
 
 if __name__ == "__main__":

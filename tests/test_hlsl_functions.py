@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,12 @@ GROUP = 64
 def exact_gelu(x: Any) -> Any:
     x = max(x, -200)  # far below every number; mpmath takes no larger ones
     return x * mpmath.ncdf(x) if x > 0 else x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+
+def exact_softplus(x: Any) -> Any:
+    power = mpmath.exp(-abs(x))
+    small = power < 2.0**-1000  # which mpmath would add to 1 at full length
+    return max(x, 0) + (power if small else mpmath.log1p(power))
 
 
 @np.vectorize
@@ -71,6 +77,7 @@ APPROXIMATIONS = {
     "Atanh": Approximation(2.5, 2.5, mpmath.atanh, np.arctanh, -1, 1),
     "Erf": Approximation(1.5, 1.5, mpmath.erf, np.vectorize(math.erf)),
     "Gelu": Approximation(9, 10, exact_gelu, gelu),
+    "Softplus": Approximation(2.5, 2.5, exact_softplus, partial(np.logaddexp, 0)),
 }
 EXACT: dict[str, Callable[..., Any]] = {
     "Sqrt": np.sqrt,
@@ -407,7 +414,7 @@ def test_every_function_compiles(name: str, type_name: str, tmp_path: Path) -> N
     assert compiler.compile(function_shader(name, type_name), {}, "dxil")[:4] == b"DXBC"
 
 
-@pytest.mark.parametrize("name", ["Tanh", "Gelu", "Sin", "Cos"])
+@pytest.mark.parametrize("name", ["Tanh", "Gelu", "Sin", "Cos", "Erf", "Softplus"])
 def test_errors_over_all_bit_patterns(device: Any, name: str) -> None:
     """What these gain by multiply-adds that may be fused must not show; doubles are exact enough to tell."""
     function = APPROXIMATIONS[name]

@@ -35,6 +35,7 @@ def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
         *(f"MEAN_VARIANCE_NORMALIZATION{number}" for number in ("", 1, 2)),
         *(f"BATCH_NORMALIZATION{what}" for what in ("", "_GRAD", "_TRAINING", "_TRAINING_GRAD")),
         "LP_NORMALIZATION",
+        "ADAM_OPTIMIZER",
     }
 
 
@@ -59,6 +60,28 @@ def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
     text = section("LP_NORMALIZATION")
     assert old in text
     one = Variant(tmp_path, "LP_NORMALIZATION", text.replace(old, new))
+    assert (one.operator.form(Rows) is not None) == fits
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        ("pow(Beta1, turn)", "pow(Beta1, 2 * turn)", True),
+        ("[[0 for d in axes(TrainingStepTensor)]])", "[at])", True),
+        ("[[0 for d in axes(TrainingStepTensor)]])", "[[1 for d in axes(TrainingStepTensor)]])", False),
+        ("float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])", "GradientTensor[at]", True),
+        (
+            "float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])",
+            "GradientTensor[[0 for d in axes(GradientTensor)]]",
+            True,
+        ),
+    ],
+    ids=["used otherwise", "at the element", "not the first one", "a float", "the first float"],
+)
+def test_what_rows_without_statistics_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
+    text = section("ADAM_OPTIMIZER")
+    assert old in text
+    one = Variant(tmp_path, "ADAM_OPTIMIZER", text.replace(old, new))
     assert (one.operator.form(Rows) is not None) == fits
 
 
@@ -164,6 +187,38 @@ def test_batch_normalizations(sizes: tuple[int, ...], kind: str, device: Any) ->
         assert passes(desc) == 1
         given = {**arrays, **few}
         compared(device, desc, {m.name: given[m.name] for m in desc.MEMBERS if m.name in given}, kind)
+
+
+@pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [
+        ((1, 1, 1, 1), None),
+        ((2, 3, 5, 7), None),
+        ((1, 2, 64, 300), None),
+        ((1, 1, 1, 40000), None),
+        ((2, 3, 4, 8), (96, 32, 1, 4)),
+        ((1, 3, 4, 6), (0, 40, 8, 1)),
+    ],
+)
+def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device: Any) -> None:
+    """What all elements share is worked out once, where there is one step for all of them."""
+    rng = np.random.default_rng(4)
+    names = ("InputParametersTensor", "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")
+    arrays = {name: np.abs(rng.normal(0, 1, sizes)).astype(kind.lower()) for name in names}
+    outputs = ("OutputParametersTensor", "OutputFirstMomentTensor", "OutputSecondMomentTensor")
+    whole = dict.fromkeys((*names, *outputs), tensor(sizes, kind))
+    desc = dmlops.AdamOptimizer(
+        **whole | {"GradientTensor": tensor(sizes, kind, strides)},
+        TrainingStepTensor=tensor((1, 1, 1, 1), "UINT32"),
+        LearningRate=0.1,
+        Beta1=0.9,
+        Beta2=0.999,
+        Epsilon=1e-3,
+    )
+    (dispatch,) = gpu.planned(desc).dispatches
+    assert dispatch.defines["TRAINING_STEP_SINGLE"] == 1
+    compared(device, desc, arrays | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)}, kind)
 
 
 # Attention.

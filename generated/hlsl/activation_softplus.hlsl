@@ -23,6 +23,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -97,6 +98,18 @@ Position Locate(uint item)
     return position;
 }
 
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
+
+// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
+float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
+
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -115,109 +128,28 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The magnitude; the least integer of a signed type stays itself.
-float Abs(float x) { return Magnitude(x); }
-
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
-// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
-// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y)
-{
-    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
-    return (x * scale) / (y * scale);
-}
-
-// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
-
-// The magnitude of the first argument with the sign of the second.
-float CopySign(float magnitude, float sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
-}
-
-// Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
 // Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
-
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
-}
-
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Max(float a, float b)
-{
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
-}
-
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
-// e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
-float Exp(float x)
+// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|, the logarithm a minimax polynomial (scripts/minimax.py).
+// Error at most 0.502 ulp of a half, over all halves.
+float Softplus(float x)
 {
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
-    return IsNan(x) ? x : power;
-}
-
-// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
-float LogOfParts(float f, int exponent)
-{
-    float p = -0.10079938f;
-    p = mad(p, f, 0.16179648f);
-    p = mad(p, f, -0.17243628f);
-    p = mad(p, f, 0.19906978f);
-    p = mad(p, f, -0.24971204f);
-    p = mad(p, f, 0.33334714f);
-    p = mad(p, f, -0.5000032f);
-    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
-}
-
-// ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
-// Error at most 0.5003 ulp of a half, over all halves.
-float Log1p(float x)
-{
-    const float sum = 1.0f + x;
-    const uint rest = Bits(sum) - 0x3f3504f3u;
-    const int exponent = (int)rest >> 23;
-    const float f = exponent == 0 ? x : FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
-    const float result = LogOfParts(f, exponent);
-    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
-    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : x <= -1.0f ? outside : result;
+    const float u = exp2(-1.442695f * min(Magnitude(x), 100.0f));
+    float p = 0.014142212f;
+    p = mad(p, u, -0.06640476f);
+    p = mad(p, u, 0.14922646f);
+    p = mad(p, u, -0.23503954f);
+    p = mad(p, u, 0.33109463f);
+    p = mad(p, u, -0.49986966f);
+    p = mad(p, u, 0.9999987f);
+    return IsNan(x) ? x : mad(p, u, max(x, 0.0f));
 }
 #else
-// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
-// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1.
 float ExpTail(float x)
@@ -231,79 +163,40 @@ float ExpTail(float x)
     return p * x * x;
 }
 
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
+// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
+// added and taken away. Nothing is lost: a number above 0 changes no sign.
+float KeptApart(float x, float positive)
 {
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
+    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
-float ExpOfSum(float high, float low)
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Like ExpOfSum without its care: operations may be
+// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+float ExpFused(float high, float low)
 {
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
     // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
+    const float shifted = mad(high + low, 1.442695f, 12582912.0f);
+    const float k = Magnitude(shifted) - 12582912.0f;  // not what it was before, as a compiler might think
+    const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
+    // 2^64 times the power, so that only the last step can make it subnormal
+    const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
+    return FromBits(scaled) * 5.421011e-20f;
 }
 
-// e^x.
-// Error at most 0.85 ulp (float), 0.85 ulp (double), as measured.
-float Exp(float x)
+// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
+// minimax polynomial (scripts/minimax.py), and 2 s = u - s u: a division that is slightly off hardly shows.
+// Error at most 2.4 ulp (float), 1.5 ulp (double), as measured.
+float Softplus(float x)
 {
-    return ExpOfSum(x, 0.0f);
-}
-
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
-
-// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
-// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
-// Functions").
-float LogOfParts(float f, int exponent, float low)
-{
-    const float k = (float)exponent;
-    const float s = f / (2.0f + f);
+    const float u = ExpFused(-min(Magnitude(x), 105.0f), 0.0f);
+    const float s = u / (2.0f + u);
     const float z = s * s;
-    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
-    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
-}
-
-// ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
-// says.
-// Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
-float Log1p(float x)
-{
-    const bool isNear = x > -0.29f && x < 0.41f;
-    const float sum = LessExact(1.0f + x);
-    const float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
-    const uint rest = Bits(sum) - 0x3f3504f3u;
-    const float scaled = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
-    const int exponent = isNear ? 0 : (int)rest >> 23;
-    const float result = LogOfParts(isNear ? x : scaled - 1.0f, exponent, isNear ? 0.0f : lost / sum);
-    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
-    const bool isItself = IsNan(x) || Bits(x) == 0x7f800000u || Magnitude(x) < 2.9802322e-8f;
-    return isItself ? x : x <= -1.0f ? outside : result;
+    float p = 0.14004912f;
+    p = mad(p, z, 0.14001123f);
+    p = mad(p, z, 0.2001075f);
+    p = mad(p, z, 0.3333321f);
+    const float logarithm = mad(-s, mad(-2.0f * z, p, u), u);
+    return IsNan(x) ? x : max(x, 0.0f) + logarithm;
 }
 #endif
 
@@ -322,12 +215,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }
@@ -362,7 +255,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE z = Unpack(steepness, (INPUT_VALUE)0) * input;
-    return (OUTPUT_VALUE)Quotient(Max(z, (INPUT_VALUE)0) + Log1p(Exp(-Abs(z))), Unpack(steepness, (INPUT_VALUE)0));
+    return (OUTPUT_VALUE)Quotient(Softplus(z), Unpack(steepness, (INPUT_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]
@@ -397,11 +290,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16
         [unroll]
-#else
-        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
-#endif
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

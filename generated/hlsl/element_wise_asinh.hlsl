@@ -23,6 +23,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -140,6 +141,29 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
+// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
+// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
+float AtanhTail(float z)
+{
+    float p = 0.11715452f;
+    p = p * z + 0.1427332f;
+    p = p * z + 0.20000078f;
+    return p;
+}
+
+// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
+// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
+// Functions").
+float LogOfParts(float f, int exponent, float low)
+{
+    const float k = (float)exponent;
+    const float s = f / (2.0f + f);
+    const float z = s * s;
+    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
+    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
+    return mad(k, 0.69314575f, f - small);  // the product is exact
+}
+
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
@@ -153,6 +177,26 @@ float Magnitude(float x)
 }
 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits. Next to
+// 1, where that of the hardware may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
+// Error at most 0.501 ulp of a half, over all halves.
+float Log(float x)
+{
+    const uint bits = Bits(x);
+    const bool isSubnormal = bits < 0x00800000u;
+    const float far = log2(isSubnormal ? (float)bits : x) - (isSubnormal ? 149.0f : 0.0f);
+    const float f = x - 1.0f;
+    float p = 0.20319243f;
+    p = mad(p, f, -0.25328186f);
+    p = mad(p, f, 0.33331742f);
+    p = mad(p, f, -0.49998726f);
+    const float near = mad(f * f, p, f);
+    const float result = Magnitude(f) < 0.125f ? near : 0.6931472f * far;
+    const bool isZero = (bits & 0x7fffffffu) == 0;
+    const float outside = isZero ? Infinity(-1.0f) : QuietNan(x);
+    return IsNan(x) || bits == 0x7f800000u ? x : bits > 0x7fffffffu || isZero ? outside : result;
+}
+
 // ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
 float LogOfParts(float f, int exponent)
 {
@@ -164,20 +208,6 @@ float LogOfParts(float f, int exponent)
     p = mad(p, f, 0.33334714f);
     p = mad(p, f, -0.5000032f);
     return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
-}
-
-// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits.
-// Error at most 0.5001 ulp of a half, over all halves.
-float Log(float x)
-{
-    const uint bits = Bits(x);
-    const bool isSubnormal = bits < 0x00800000u;
-    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
-    const int exponent = ((int)rest >> 23) - (isSubnormal ? 149 : 0);
-    const float result = LogOfParts(FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f, exponent);
-    const bool isZero = (bits & 0x7fffffffu) == 0;
-    const float outside = isZero ? Infinity(-1.0f) : QuietNan(x);
-    return IsNan(x) || bits == 0x7f800000u ? x : bits > 0x7fffffffu || isZero ? outside : result;
 }
 
 // ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
@@ -214,29 +244,6 @@ float Asinh(float x)
     return CopySign(Log1p(a + square / (1.0f + Sqrt(1.0f + square))), x);
 }
 #else
-// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
-// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
-// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
-// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
-// Functions").
-float LogOfParts(float f, int exponent, float low)
-{
-    const float k = (float)exponent;
-    const float s = f / (2.0f + f);
-    const float z = s * s;
-    const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
-    const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
-}
-
 // The zero bits above the highest one of a number that is not 0.
 uint LeadingZeros(uint x)
 {
@@ -303,38 +310,29 @@ float Log1p(float x)
 // through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
 float Sqrt(float x)
 {
+    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x counts as its bits.
     const uint bits = Bits(x);
-    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
-        return x;
-    if (bits > 0x7fffffffu)
-        return QuietNan(x);
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
+    const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
+    const float square = FromBits(squareBits);
 
-    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
-    int exponent = (int)(bits >> 23) - 150;
-    uint significand = (bits & 0x007fffffu) | 0x00800000u;
-    if (bits < 0x00800000u)
-    {
-        const uint shift = LeadingZeros(bits) - 8;
-        significand = bits << shift;
-        exponent = -149 - (int)shift;
-    }
-    const uint odd = (uint)(exponent - 25) & 1;
-    significand <<= odd;
-    exponent -= (int)odd;
+    // root = head + tail, an integer of which head has the upper 12 bits: all products and differences are exact. What
+    // is made less exact has few bits: it only is kept apart.
+    const float inverse = rsqrt(square);
+    const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
+    const float rest = mad(-head, head, square);
+    const float most = 0.5f * inverse * rest;
+    const float tail = round(mad(0.5f * inverse * most, most, most));
+    const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
+    const float root = head + tail;
 
-    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
-    // 2^32. One Newton step on integers leaves the root off by one at most.
-    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
-    int remainder = (int)((significand << 25) - root * root);
-    root += (uint)(int)((float)remainder / (2 * (float)root));
-    remainder = (int)((significand << 25) - root * root);
-    if (remainder < 0)
-        root--;
-    else if (remainder > (int)(2 * root))
-        root++;
-
-    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
-    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
+    // It is off by one at most, next to where it would round to another one; no root is a tie.
+    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
+    const float result = FromBits(Bits(nearest) + exponents);
+    const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;
+    return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
 // The inverse hyperbolic sine, ln(1 + (a + a^2 / (1 + sqrt(1 + a^2)))) for a = |x|; ln(2 a) for large ones.
@@ -366,12 +364,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }

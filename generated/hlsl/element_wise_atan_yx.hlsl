@@ -24,6 +24,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -133,149 +134,93 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The arc tangent: arctan(a) = arctan(c) + arctan((a - c) / (1 + a c)) for c = 0, 1, infinity brings |a| below the
-// tangent of pi / 8; there a minimax polynomial (Remez exchange).
-// Error at most 1.85 ulp (float), 1.8 ulp (double), as measured.
-float Atan(float x)
-{
-    if (IsNan(x))
-        return x;
-    const float a = Magnitude(x);
-    float t = a;
-    float base = 0.0f;
-    float baseLow = 0.0f;
-    if (a > 2.4142137f)
-    {
-        t = -1.0f / a;
-        base = 1.5707964f;
-        baseLow = -4.371139e-8f;
-    }
-    else if (a > 0.41421357f)
-    {
-        t = (a - 1.0f) / (a + 1.0f);
-        base = 0.7853982f;
-        baseLow = -2.1855694e-8f;
-    }
-    const float z = t * t;
-    float p = -0.06078954f;
-    p = p * z + 0.10594347f;
-    p = p * z - 0.14243644f;
-    p = p * z + 0.1999848f;
-    p = p * z - 0.33333316f;
-    precise float result = base + (t + (t * z * p + baseLow));
-    return CopySign(result, x);
-}
-
-// The zero bits above the highest one of a number that is not 0.
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// a / b, correctly rounded, subnormal operands and results included; Vulkan lets an instruction be off by 2.5 ulp. The
-// instruction estimates the quotient of the significands as an integer, its exact remainder corrects it.
-float Divide(float a, float b)
+#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// The angle of the point (x, y) from -pi to pi, as in C: by a minimax polynomial of the smaller coordinate over the
+// larger one (scripts/minimax.py). Infinities are as far as each other, and farther than all halves.
+// Error at most 0.502 ulp of a half, as measured.
+float Atan2(float y, float x)
 {
-    const uint aBits = Bits(a) & 0x7fffffffu;
-    const uint bBits = Bits(b) & 0x7fffffffu;
-    const uint sign = (Bits(a) ^ Bits(b)) & ~0x7fffffffu;
-    const bool isUndefined = aBits == bBits && (aBits == 0 || aBits == 0x7f800000u);
-    if (aBits > 0x7f800000u || bBits > 0x7f800000u || isUndefined)
-        return QuietNan(a);
-    if (aBits == 0x7f800000u || bBits == 0)
-        return FromBits(sign | 0x7f800000u);
-    if (aBits == 0 || bBits == 0x7f800000u)
-        return FromBits(sign);
+    const float a = min(Magnitude(y), 1e30f);
+    const float b = min(Magnitude(x), 1e30f);
+    const float longer = max(max(a, b), 1e-30f);
+    const float t = min(a, b) / longer;
+    const float z = t * t;
+    float p = 0.0081055211f;
+    p = mad(p, z, -0.037794396f);
+    p = mad(p, z, 0.084838722f);
+    p = mad(p, z, -0.13544471f);
+    p = mad(p, z, 0.1989785f);
+    p = mad(p, z, -0.33328489f);
+    const float flat = mad(t * z, p, t);
+    const float right = a > b ? 1.5707964f - flat : flat;
+    const float angle = Bits(x) > 0x7fffffffu ? 3.1415927f - right : right;
+    return IsNan(x) || IsNan(y) ? QuietNan(x) : CopySign(angle, y);
+}
+#else
+// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
 
-    int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
-    // By a power of 2, as most scales are, the significand stays as it is.
-    const int biased = exponent + 127;
-    const bool isNormal = biased > 0 && biased < 255;
-    if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
-        return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
-
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
-    uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
-    uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
-    if (aBits < 0x00800000u)
-    {
-        const uint shift = LeadingZeros(aBits) - 8;
-        aSignificand = aBits << shift;
-        exponent += 1 - (int)shift;
-    }
-    if (bBits < 0x00800000u)
-    {
-        const uint shift = LeadingZeros(bBits) - 8;
-        bSignificand = bBits << shift;
-        exponent -= 1 - (int)shift;
-    }
-    if (aSignificand < bSignificand)
-    {
-        aSignificand <<= 1;
-        exponent--;
-    }
-
-    // quotient = floor(aSignificand * 2^25 / bSignificand). The remainder of a good estimate is small, so that it is
-    // right modulo 2^32; one more division of it leaves the quotient off by one at most.
-    const float divisor = (float)bSignificand;
-    uint quotient = (uint)((float)aSignificand / divisor * 33554432.0f);
-    int remainder = (int)((aSignificand << 25) - quotient * bSignificand);
-    const int correction = (int)((float)remainder / divisor);
-    quotient += (uint)correction;
-    remainder -= correction * (int)bSignificand;
-    if (remainder < 0)
-    {
-        quotient--;
-        remainder += (int)bSignificand;
-    }
-    else if (remainder >= (int)bSignificand)
-    {
-        quotient++;
-        remainder -= (int)bSignificand;
-    }
-
-    // Round to nearest even with two bits below the last one, and a third for all that is below those.
-    exponent += 127;
-    if (exponent >= 255)
-        return FromBits(sign | 0x7f800000u);
-    uint rounding = quotient << 1 | (remainder != 0 ? 1 : 0);
-    uint bits = 0;
-    if (exponent > 0)
-        bits = (uint)(exponent - 1) << 23;
-    else
-    {
-        const uint shift = (uint)min(1 - exponent, 28);
-        const uint lost = rounding & (((uint)1 << shift) - 1);
-        rounding = rounding >> shift | (lost != 0 ? 1 : 0);
-    }
-    const uint tail = (uint)rounding & 7;
-    bits += rounding >> 3;
-    if (tail > 4 || (tail == 4 && (bits & 1) != 0))
-        bits++;
-    return FromBits(sign | bits);
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
 }
 
 // The angle of the point (x, y) from -pi to pi, as in C: the signs of zeros count, infinities are as far as each other.
 // Error at most 2.25 ulp (float), 2.25 ulp (double), as measured.
 float Atan2(float y, float x)
 {
-    if (IsNan(x) || IsNan(y))
-        return QuietNan(x);
     const float a = Magnitude(y);
     const float b = Magnitude(x);
-    float ratio = Bits(a) == Bits(b) ? 1.0f : Divide(a, b);
-    if (Bits(a) == 0)
-        ratio = 0.0f;
-    precise float angle = Atan(ratio);
-    precise float left = 3.1415927f - (angle + 8.742278e-8f);
-    return CopySign(Bits(x) > 0x7fffffffu ? left : angle, y);
+    const bool isSteep = a > b;
+    const float longer = isSteep ? a : b;
+    const float shorter = isSteep ? b : a;
+
+    // Scaled so that neither the quotient's inverse nor what is left of it becomes subnormal before the angle does.
+    const float scale = longer > 1.1529215e18f ? 9.536743e-7f : longer > 9.536743e-7f ? 1.0995116e12f : 1.2676506e30f;
+    const bool isFar = IsInfinity(longer);
+    const float divisor = isFar ? 1.0f : max(longer * scale, 1e-30f);
+    const float dividend = isFar ? (IsInfinity(shorter) ? 1.0f : 0.0f) : shorter * scale;
+
+    // The tangent is head + tail; head and upper have 12 bits, so that their products are exact. What
+    // is made less exact has few bits: it only is kept apart.
+    const float inverse = 1.0f / divisor;
+    const float head = FromBits(Bits(dividend * inverse) & 0xfffff000u);
+    const float upper = FromBits(Bits(divisor) & 0xfffff000u);
+    const float rough = LessExact(mad(-head, upper, dividend));
+    const float tail = mad(-head, divisor - upper, rough) * inverse;
+    const float t = head + tail;
+    const float z = t * t;
+    float p = -0.0017933209f;
+    p = mad(p, z, 0.010913352f);
+    p = mad(p, z, -0.031175733f);
+    p = mad(p, z, 0.057955754f);
+    p = mad(p, z, -0.08403363f);
+    p = mad(p, z, 0.10952164f);
+    p = mad(p, z, -0.14264239f);
+    p = mad(p, z, 0.19998548f);
+    p = mad(p, z, -0.333333f);
+    const float rest = mad(t * z, p, tail);
+
+    // It counts from the nearest axis, up or down.
+    const bool isLeft = Bits(x) > 0x7fffffffu;
+    const float axis = isSteep ? 1.5707964f : isLeft ? 3.1415927f : 0.0f;
+    const float axisTail = isSteep ? -4.371139e-8f : isLeft ? -8.742278e-8f : 0.0f;
+    const float turn = isSteep != isLeft ? -1.0f : 1.0f;
+    const float angle = axis + mad(turn, head, mad(turn, rest, axisTail));
+    return IsNan(x) || IsNan(y) ? QuietNan(x) : CopySign(angle, y);
 }
+#endif
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
@@ -292,12 +237,12 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
-        const uint place = offset + k * aStep;
+        const uint place = offset + (A_SINGLE ? 0 : k * aStep);
         const uint perWord = 32 / A_BITS;
         const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
         values[k] = (A_VALUE)above >> (32 - A_BITS);
 #else
-        values[k] = (A_VALUE)aTensor[offset + k * aStep];
+        values[k] = (A_VALUE)aTensor[offset + (A_SINGLE ? 0 : k * aStep)];
 #endif
     }
 }
@@ -317,12 +262,12 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16
-        const uint place = offset + k * bStep;
+        const uint place = offset + (B_SINGLE ? 0 : k * bStep);
         const uint perWord = 32 / B_BITS;
         const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
         values[k] = (B_VALUE)above >> (32 - B_BITS);
 #else
-        values[k] = (B_VALUE)bTensor[offset + k * bStep];
+        values[k] = (B_VALUE)bTensor[offset + (B_SINGLE ? 0 : k * bStep)];
 #endif
     }
 }
@@ -402,7 +347,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
-        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(a[u][k], b[u][k]);
         if (first + u * apart < count)

@@ -23,6 +23,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -187,14 +188,6 @@ double Magnitude(double x)
 
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
 double AtanhTail(double z)
 {
     double p = 0.06002323929555178L;
@@ -221,17 +214,6 @@ double CopySign(double magnitude, double sign)
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1.
-float ExpTail(float x)
-{
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
-}
-
 double ExpTail(double x)
 {
     double p = 2.087532630839128e-09L;
@@ -249,11 +231,6 @@ double ExpTail(double x)
 }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
 double Infinity(double sign)
 {
     return CopySign(FromBits(0x7ff0000000000000ull), sign);
@@ -261,14 +238,6 @@ double Infinity(double sign)
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
 // round once, where they are subnormal; larger ones are infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
 double ScaleByPowerOfTwo(double x, int exponent)
 {
     const int first = exponent >> 1;
@@ -279,25 +248,6 @@ double ScaleByPowerOfTwo(double x, int exponent)
 
 // e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
 // Elementary Functions"), a polynomial, a power of two. NaN where high is.
-float ExpOfSum(float high, float low)
-{
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
-}
-
 double ExpOfSum(double high, double low)
 {
     if (IsNan(high))
@@ -318,11 +268,6 @@ double ExpOfSum(double high, double low)
 }
 
 // Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
 bool IsInfinity(double x)
 {
     return (Bits(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
@@ -342,20 +287,6 @@ uint LeadingZeros(uint64_t x)
 
 // x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
 // subnormals too.
-float NormalizeNearOne(float x, out int exponent)
-{
-    uint bits = Bits(x);
-    int shift = 0;
-    if (bits < 0x00800000u)
-    {
-        shift = (int)LeadingZeros(bits) - 8;
-        bits <<= shift;
-    }
-    const uint rest = bits - 0x3f3504f3u;
-    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
-    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
-}
-
 double NormalizeNearOne(double x, out int exponent)
 {
     uint64_t bits = Bits(x);
@@ -382,11 +313,6 @@ double QuietNan(double x)
 }
 
 // x without its fraction, with its sign. Exact. On bits for double: DXC takes trunc(double) through float.
-float Trunc(float x)
-{
-    return trunc(x);
-}
-
 double Trunc(double x)
 {
     const uint64_t bits = Bits(x);
@@ -401,18 +327,6 @@ double Trunc(double x)
 // a * b as a rounded product and its rounding error (Dekker 1971, "A floating-point technique for extending the
 // available precision"; the operands are split by a mask). Not with fma: Vulkan lets it round twice. Exact for float,
 // to 2^-105 of the product for double, unless the error is subnormal.
-float TwoProduct(float a, float b, out float error)
-{
-    precise float aHigh = FromBits(Bits(a) & 0xfffff000u);
-    precise float bHigh = FromBits(Bits(b) & 0xfffff000u);
-    precise float aLow = a - aHigh;
-    precise float bLow = b - bHigh;
-    precise float product = a * b;
-    precise float rest = ((aHigh * bHigh - product) + aHigh * bLow + aLow * bHigh) + aLow * bLow;
-    error = rest;
-    return product;
-}
-
 double TwoProduct(double a, double b, out double error)
 {
     precise double aHigh = FromBits(Bits(a) & 0xfffffffff8000000ull);
@@ -426,67 +340,12 @@ double TwoProduct(double a, double b, out double error)
 }
 
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
-// |x| and its product with y as unevaluated sums of two numbers (2 artanh(s) as in LogOfParts; products after Dekker
-// 1971), then ExpOfSum.
-// Error at most 0.9 ulp (float), 1 ulp (double), as measured.
-float Pow(float x, float y)
-{
-    if (y == 0.0f || x == 1.0f)
-        return 1.0f;
-    if (IsNan(x) || IsNan(y))
-        return QuietNan(x);
+// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
+// ExpOfSum.
+// Error at most 1.25 ulp (float), 1 ulp (double), as measured.
 
-    const float xMagnitude = Magnitude(x);
-    const bool isInteger = Trunc(y) == y;
-    const float halved = 0.5f * y;
-    const bool isOdd = isInteger && Trunc(halved) != halved;
-    const float sign = isOdd ? x : 1.0f;
-    if (xMagnitude == 0.0f || IsInfinity(x) || IsInfinity(y))
-    {
-        if (xMagnitude == 1.0f)
-            return 1.0f;
-        return (xMagnitude > 1.0f) == (y > 0.0f) ? Infinity(sign) : CopySign(0.0f, sign);
-    }
-    if (x < 0.0f && !isInteger)
-        return QuietNan(x);
-
-    // s = f / (2 + f) = sHigh + sLow, z = s^2
-    int exponent;
-    const float f = NormalizeNearOne(xMagnitude, exponent) - 1.0f;
-    precise float divisor = 2.0f + f;
-    precise float divisorLow = f - (divisor - 2.0f);
-    precise float sHigh = f / divisor;
-    float error;
-    precise float product = TwoProduct(sHigh, divisor, error);
-    precise float sLow = (((f - product) - error) - sHigh * divisorLow) / divisor;
-    precise float zHigh = TwoProduct(sHigh, sHigh, error);
-    precise float zLow = error + 2.0f * sHigh * sLow;
-
-    // ln(1 + f) = 2 s + s u, u = z w, w = 2/3 + 2 z AtanhTail(z)
-    precise float wRest = 2.0f * zHigh * AtanhTail(zHigh);
-    precise float wHigh = 0.6666667f + wRest;
-    precise float wLow = (wRest - (wHigh - 0.6666667f)) - 1.9868216e-8f;
-    precise float uHigh = TwoProduct(zHigh, wHigh, error);
-    precise float uLow = error + (zHigh * wLow + zLow * wHigh);
-    precise float tailHigh = TwoProduct(sHigh, uHigh, error);
-    precise float tailLow = error + (sHigh * uLow + sLow * uHigh);
-
-    // The logarithm of |x|, largest terms first: each sum keeps what it rounds off.
-    const float k = (float)exponent;
-    precise float whole = k * 0.69314575f;  // exact
-    precise float head = 2.0f * sHigh;
-    precise float sum = whole + head;
-    precise float sumLow = head - (sum - whole);
-    precise float logHigh = sum + tailHigh;
-    precise float logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0f * sLow + tailLow
-        + k * 1.4286068e-6f;
-
-    // Where the product is infinite, so is the power, or it is 0, whatever the low part is.
-    precise float high = TwoProduct(y, logHigh, error);
-    precise float low = error + y * logLow;
-    return CopySign(ExpOfSum(high, low), sign);
-}
-
+// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
 double Pow(double x, double y)
 {
     if (y == 0.0L || x == 1.0L)
@@ -557,18 +416,6 @@ double RoundEven(double x)
     return CopySign(rounded, x);
 }
 
-// x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
-float Power(float x, float y) { return Pow(x, y); }
-
-// The exponent in two parts, each of which a float holds exactly
-float PowOfParts(float x, uint exponent, float sign)
-{
-    return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
-}
-
-float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
-float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
-
 // With high bits cut off
 uint Power(uint x, uint y)
 {
@@ -595,9 +442,6 @@ double WholeIfNear(double x)
     return Magnitude(x - whole) <= Magnitude(x) * 8.881784197001252e-16L ? whole : x;
 }
 
-int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
-uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
-
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -614,6 +458,185 @@ double Scaled(double x, float scale, float bias)
 int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. With |x| = m 2^k
+// and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
+// Error at most 0.51 ulp of a half, as measured.
+float Pow(float x, float y)
+{
+    const uint bits = Bits(x) & 0x7fffffffu;
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const float k = (float)(((int)rest >> 23) - (isSubnormal ? 149 : 0));
+    const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const float s = (m - 1.0f) / (m + 1.0f);
+    const float z = s * s;
+    const float logarithm = mad(s, mad(z, mad(z, 0.5957807f, 0.9615883f), 2.8853904f), k);
+    const float exponent = clamp(y, -3.4359738e10f, 3.4359738e10f);
+    const float usual = exp2(clamp(exponent * logarithm, -200.0f, 200.0f));
+
+    const bool isEdge = bits - 1 >= 0x7f7fffffu;  // 0, infinity, NaN
+    const bool isLarge = (bits != 0) == (y > 0.0f);
+    const float power = isEdge ? (isLarge ? FromBits(0x7f800000u) : 0.0f) : usual;
+
+    // Half of an odd integer has the fraction 1/2, half of an even one none; drivers may make 0 of a subnormal one.
+    const float halved = frac(0.5f * Magnitude(exponent));
+    const bool isOdd = halved == 0.5f;
+    const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
+    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // and finite and not 0
+    const bool isNan = IsNan(x) || IsNan(y) || (isNegative && !isInteger);
+    const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
+    return y == 0.0f || x == 1.0f ? 1.0f : result;
+}
+
+// x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
+float Power(float x, float y) { return Pow(x, y); }
+
+// The exponent in two parts, each of which a float holds exactly
+float PowOfParts(float x, uint exponent, float sign)
+{
+    return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
+}
+
+float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
+float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
+
+// The integer that double precision may have missed by rounding errors
+int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+#else
+// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
+// added and taken away. Nothing is lost: a number above 0 changes no sign.
+float KeptApart(float x, float positive)
+{
+    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
+}
+
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
+}
+
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
+// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
+// ExpOfSum.
+// Error at most 1.25 ulp (float), 1 ulp (double), as measured.
+
+// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+float PowElsewhere(float x, float y, bool isInside, float power)
+{
+    const uint bits = Bits(x) & 0x7fffffffu;
+    if (y == 0.0f || Bits(x) == 0x3f800000u)
+        return 1.0f;
+    if (IsNan(x) || IsNan(y))
+        return QuietNan(x);
+    if (bits == 0x3f800000u)
+        power = 1.0f;
+    else if (!isInside || bits == 0 || bits == 0x7f800000u)
+        power = FromBits((bits > 0x3f800000u) == (y > 0.0f) ? 0x7f800000u : 0);
+    if (Bits(x) == bits)
+        return power;
+
+    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    const float halved = frac(0.5f * Magnitude(y));
+    const bool isOdd = halved == 0.5f;
+    const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
+    if (!isInteger && bits != 0 && bits != 0x7f800000u)
+        return QuietNan(x);
+    return CopySign(power, isOdd ? x : 1.0f);
+}
+
+float Pow(float x, float y)
+{
+    // |x| = (1 + f) 2^k, m = 1 + f
+    const uint bits = Bits(x) & 0x7fffffffu;
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const float k = (float)(((int)rest >> 23) - (isSubnormal ? 149 : 0));
+    const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const float f = m - 1.0f;
+
+    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products
+    // are exact. What is made less exact has few bits: it only is kept apart.
+    const float inverse = 1.0f / (m + 1.0f);
+    const float head = FromBits(Bits(f * inverse) & 0xfffff000u);
+    const float upper = FromBits(Bits(m + 1.0f) & 0xfffff000u);
+    const float rough = LessExact(mad(-head, upper, f));
+    const float tail = mad(-head, m - (upper - 1.0f), rough) * inverse;
+    const float square = head * head;
+    const float squareTail = tail * mad(2.0f, head, tail);
+
+    // log2(1 + f) = s (2.8955078 + wide + narrow), and wide has no rounding error where it is large.
+    const float z = square + squareTail;
+    float p = 0.34020556f;
+    p = mad(p, z, 0.41170706f);
+    p = mad(p, z, 0.57708284f);
+    p = mad(p, z, -0.03820332f);
+    const float wide = square - 0.009765625f;
+    const float narrow = mad(z, p, squareTail - 0.00035210572f);
+    const float most = 2.8955078f * head;  // exact
+    const float more = wide * head;
+    const float least = mad(narrow, head, (2.8955078f + (wide + narrow)) * tail);
+
+    // log2 |x| = logHead + logTail, y = yHead + yTail, both heads of 12 bits
+    const float logHead = FromBits(Bits(k + (most + more)) & 0xfffff000u);
+    const float logTail = (LessExact((k - logHead) + most) + more) + least;
+    const float yHead = FromBits(Bits(y) & 0xfffff000u);
+    const float high = yHead * logHead;
+    const float low = mad(y - yHead, logHead, y * logTail);
+
+    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
+    // such that its power less 1 loses little.
+    const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
+    const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
+    const float part = above + low;
+    float q = 0.0001624479f;
+    q = mad(q, part, 0.0013381964f);
+    q = mad(q, part, 0.009616025f);
+    q = mad(q, part, 0.055503624f);
+    q = mad(q, part, 0.24022662f);
+    q = mad(q, part, 0.1931472f);
+    const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
+    // In two steps, of which only the second can leave the range of floats
+    const bool isLarge = high > 0.0f;
+    const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
+    const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    float result = power;
+    [branch]
+    if (!isInside || !isPositive)
+        result = PowElsewhere(x, y, isInside, power);
+    return result;
+}
+
+// x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
+float Power(float x, float y) { return Pow(x, y); }
+
+// The exponent in two parts, each of which a float holds exactly
+float PowOfParts(float x, uint exponent, float sign)
+{
+    return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
+}
+
+float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
+float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
+
+// The integer that double precision may have missed by rounding errors
+int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+#endif
+
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
@@ -629,12 +652,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }

@@ -25,6 +25,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -140,12 +141,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }
@@ -165,12 +166,12 @@ void LoadScale(uint offset, out SCALE_VALUE values[VECTOR])
 #elif SCALE_VECTOR > 1
         values[k] = (SCALE_VALUE)elements[k];
 #elif SCALE_BITS < 16
-        const uint place = offset + k * scaleStep;
+        const uint place = offset + (SCALE_SINGLE ? 0 : k * scaleStep);
         const uint perWord = 32 / SCALE_BITS;
         const uint above = scaleTensor[place / perWord] << ((perWord - 1 - place % perWord) * SCALE_BITS);
         values[k] = (SCALE_VALUE)above >> (32 - SCALE_BITS);
 #else
-        values[k] = (SCALE_VALUE)scaleTensor[offset + k * scaleStep];
+        values[k] = (SCALE_VALUE)scaleTensor[offset + (SCALE_SINGLE ? 0 : k * scaleStep)];
 #endif
     }
 }
@@ -190,12 +191,12 @@ void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
 #elif ZERO_POINT_VECTOR > 1
         values[k] = (ZERO_POINT_VALUE)elements[k];
 #elif ZERO_POINT_BITS < 16
-        const uint place = offset + k * zeroPointStep;
+        const uint place = offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep);
         const uint perWord = 32 / ZERO_POINT_BITS;
         const uint above = zeroPointTensor[place / perWord] << ((perWord - 1 - place % perWord) * ZERO_POINT_BITS);
         values[k] = (ZERO_POINT_VALUE)above >> (32 - ZERO_POINT_BITS);
 #else
-        values[k] = (ZERO_POINT_VALUE)zeroPointTensor[offset + k * zeroPointStep];
+        values[k] = (ZERO_POINT_VALUE)zeroPointTensor[offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep)];
 #endif
     }
 }

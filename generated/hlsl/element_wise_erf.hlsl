@@ -23,6 +23,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -137,134 +138,62 @@ float Magnitude(float x)
 }
 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
-// e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
-float Exp(float x)
-{
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
-    return IsNan(x) ? x : power;
-}
-
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 7: a quotient of
-// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-18.
-float NormalTail(float a)
-{
-    float above = 0.04628345f;
-    above = mad(above, a, 0.23144476f);
-    above = mad(above, a, 0.50000128f);
-    float below = 6.746069e-5f;
-    below = mad(below, a, 0.11434329f);
-    below = mad(below, a, 0.59793628f);
-    below = mad(below, a, 1.2608766f);
-    below = mad(below, a, 1.0f);
-    return above / below;
-}
-
-// The error function: a minimax polynomial below 3/4, then by the tail of the normal distribution.
-// Error at most 0.506 ulp of a half, over all halves.
+// The error function: a minimax polynomial below 3/4, then 1 - 2^P(|x|) (scripts/minimax.py); 1 from 3 on.
+// Error at most 0.51 ulp of a half, over all halves.
 float Erf(float x)
 {
-    const float a = min(Magnitude(x), 4.5f);
-    const float z = a * a;
+    const float a = Magnitude(x);
+    const float b = min(a, 3.0f);
+    const float z = b * b;
     float p = -0.021644244f;
     p = mad(p, z, 0.11106068f);
     p = mad(p, z, -0.37592742f);
     p = mad(p, z, 1.1283756f);
-    const float result = a < 0.75f ? a * p : 1.0f - 2.0f * NormalTail(1.4142135f * a) * Exp(-z);
+    float q = 0.010759889f;
+    q = mad(q, b, -0.10221561f);
+    q = mad(q, b, -0.9739019f);
+    q = mad(q, b, -1.5958531f);
+    q = mad(q, b, -0.007211791f);
+    const float result = a < 0.75f ? a * p : 1.0f - exp2(q);
     return IsNan(x) ? x : CopySign(result, x);
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
-float ExpTail(float x)
-{
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
-}
-
-// Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
-float ExpOfSum(float high, float low)
-{
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
-}
-
-// e^x.
-// Error at most 0.85 ulp (float), 0.85 ulp (double), as measured.
-float Exp(float x)
-{
-    return ExpOfSum(x, 0.0f);
-}
-
-// The error function: below 1 a polynomial, then 1 - e^(-x^2) Q(1 / (|x| + 2)) (minimax by Remez exchange; the form is
-// that of Cody 1969, "Rational Chebyshev approximations for the error function").
+// The error function. Float: below 0.9 a polynomial, then 1 - 2^P(|x|), without branches (scripts/minimax.py); 1 from 4
+// on. Double: below 1 a polynomial, then 1 - e^(-x^2) Q(1 / (|x| + 2)) (minimax by Remez exchange; the form is that of
+// Cody 1969, "Rational Chebyshev approximations for the error function").
 // Error at most 1.2 ulp (float), 1.2 ulp (double), as measured.
 float Erf(float x)
 {
-    if (IsNan(x))
-        return x;
     const float a = Magnitude(x);
-    if (a > 4.0f)
-        return CopySign(1.0f, x);
-    if (a < 1.0f)
-    {
-        const float z = a * a;
-        float p = 7.882577e-5f;
-        p = p * z - 0.00080190494f;
-        p = p * z + 0.005189353f;
-        p = p * z - 0.02685436f;
-        p = p * z + 0.11283598f;
-        p = p * z - 0.37612626f;
-        p = p * z + 0.12837917f;
-        return CopySign(mad(a, p, a), x);  // where that is one step, a * p may be subnormal
-    }
-    const float t = 1.0f / (a + 2.0f);
-    float p = -7.3835053f;
-    p = p * t + 10.183733f;
-    p = p * t - 0.51384634f;
-    p = p * t + 1.5866729f;
-    p = p * t + 0.5194789f;
-    p = p * t + 0.0018179901f;
-    precise float result = 1.0f - Exp(-(a * a)) * p;
-    return CopySign(result, x);
+    const float z = a * a;
+    float p = 7.882577e-5f;
+    p = mad(p, z, -0.00080190494f);
+    p = mad(p, z, 0.005189353f);
+    p = mad(p, z, -0.02685436f);
+    p = mad(p, z, 0.11283598f);
+    p = mad(p, z, -0.37612626f);
+    p = mad(p, z, 0.12837917f);
+    const float small = mad(a, p, a);  // where that is one step, a * p may be subnormal
+
+    // What lacks to 1 is 2^(q - 2 b): its power of two, and the fraction of the exponent, of which nothing is lost.
+    const float b = min(a, 4.0f);
+    float q = 0.00028836949f;
+    q = mad(q, b, -0.004446109f);
+    q = mad(q, b, 0.03228791f);
+    q = mad(q, b, -0.15039898f);
+    q = mad(q, b, -0.91874056f);
+    q = mad(q, b, 0.37280107f);
+    q = mad(q, b, -0.00020840544f);
+    const float shifted = Magnitude(mad(-2.0f, b, q) + 12582912.0f);
+    const float r = mad(-2.0f, b, 12582912.0f - shifted) + q;
+    float power = 0.0013264724f;
+    power = mad(power, r, 0.009671546f);
+    power = mad(power, r, 0.05550734f);
+    power = mad(power, r, 0.24022242f);
+    power = mad(power, r, 0.693147f);
+    power = mad(power, r, 1.0f);
+    const float large = 1.0f - FromBits(Bits(power) + (Bits(shifted) << 23));
+    return IsNan(x) ? x : CopySign(a < 0.9f ? small : large, x);
 }
 #endif
 
@@ -283,12 +212,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }

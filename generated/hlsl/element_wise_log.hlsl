@@ -23,6 +23,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -100,7 +101,6 @@ Position Locate(uint item)
 }
 
 // No integer is NaN.
-bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
@@ -147,33 +147,35 @@ float QuietNan(float x)
 }
 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
-// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
-float LogOfParts(float f, int exponent)
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
 {
-    float p = -0.10079938f;
-    p = mad(p, f, 0.16179648f);
-    p = mad(p, f, -0.17243628f);
-    p = mad(p, f, 0.19906978f);
-    p = mad(p, f, -0.24971204f);
-    p = mad(p, f, 0.33334714f);
-    p = mad(p, f, -0.5000032f);
-    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
+    return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits.
-// Error at most 0.5001 ulp of a half, over all halves.
+// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits. Next to
+// 1, where that of the hardware may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
+// Error at most 0.501 ulp of a half, over all halves.
 float Log(float x)
 {
     const uint bits = Bits(x);
     const bool isSubnormal = bits < 0x00800000u;
-    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
-    const int exponent = ((int)rest >> 23) - (isSubnormal ? 149 : 0);
-    const float result = LogOfParts(FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f, exponent);
+    const float far = log2(isSubnormal ? (float)bits : x) - (isSubnormal ? 149.0f : 0.0f);
+    const float f = x - 1.0f;
+    float p = 0.20319243f;
+    p = mad(p, f, -0.25328186f);
+    p = mad(p, f, 0.33331742f);
+    p = mad(p, f, -0.49998726f);
+    const float near = mad(f * f, p, f);
+    const float result = Magnitude(f) < 0.125f ? near : 0.6931472f * far;
     const bool isZero = (bits & 0x7fffffffu) == 0;
     const float outside = isZero ? Infinity(-1.0f) : QuietNan(x);
     return IsNan(x) || bits == 0x7f800000u ? x : bits > 0x7fffffffu || isZero ? outside : result;
 }
 #else
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
 float AtanhTail(float z)
@@ -251,12 +253,12 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
-        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+        values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
     }
 }

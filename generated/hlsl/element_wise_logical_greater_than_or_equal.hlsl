@@ -25,6 +25,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -138,12 +139,12 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
-        const uint place = offset + k * aStep;
+        const uint place = offset + (A_SINGLE ? 0 : k * aStep);
         const uint perWord = 32 / A_BITS;
         const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
         values[k] = (A_VALUE)above >> (32 - A_BITS);
 #else
-        values[k] = (A_VALUE)aTensor[offset + k * aStep];
+        values[k] = (A_VALUE)aTensor[offset + (A_SINGLE ? 0 : k * aStep)];
 #endif
     }
 }
@@ -163,12 +164,12 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16
-        const uint place = offset + k * bStep;
+        const uint place = offset + (B_SINGLE ? 0 : k * bStep);
         const uint perWord = 32 / B_BITS;
         const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
         values[k] = (B_VALUE)above >> (32 - B_BITS);
 #else
-        values[k] = (B_VALUE)bTensor[offset + k * bStep];
+        values[k] = (B_VALUE)bTensor[offset + (B_SINGLE ? 0 : k * bStep)];
 #endif
     }
 }

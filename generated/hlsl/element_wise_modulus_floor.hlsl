@@ -25,6 +25,7 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
 //   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
 //   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
 //              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -106,23 +107,14 @@ Position Locate(uint item)
 
 // The magnitude; the least integer of a signed type stays itself.
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 uint Abs(uint x) { return x; }
-uint64_t Abs(uint64_t x) { return x; }
 
 // The remainder with the sign of the dividend; of integers by 0, 0. Vulkan has no remainder of negative integers.
 uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
-uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }
 
 int ModulusTruncate(int x, int y)
 {
     const int remainder = (int)ModulusTruncate((uint)Abs(x), (uint)Abs(y));
-    return x < 0 ? -remainder : remainder;
-}
-
-int64_t ModulusTruncate(int64_t x, int64_t y)
-{
-    const int64_t remainder = (int64_t)ModulusTruncate((uint64_t)Abs(x), (uint64_t)Abs(y));
     return x < 0 ? -remainder : remainder;
 }
 
@@ -144,16 +136,96 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// The zero bits above the highest one of a number that is not 0.
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// The remainder with the sign of the divisor; of integers by 0, 0
+uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
+
+int ModulusFloor(int x, int y)
+{
+    const int remainder = ModulusTruncate(x, y);
+    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+}
+
+#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
+}
+
+// What is left of a when as many whole b as fit are taken away, with the sign of a; exact where both are halves. Their
+// quotient is below 2^41: first the multiples of 2^20 b are taken away, then those of b. A quotient of up to 21 bits is
+// split in two, whose products with b are exact, and so are the differences, as multiples of the last bit of b that are
+// not much larger than b. The quotient may be off by one, which shows in the remainder.
+
+// a less the multiple of b that is the quotient, which is an integer
+float LessMultiple(float a, float b, float quotient)
+{
+    const float head = FromBits(Bits(quotient) & 0xfffff000u);
+    return mad(head - quotient, b, LessExact(mad(-head, b, a)));
+}
+
+float Fmod(float a, float b)
+{
+    const float dividend = Magnitude(a);
+    const float divisor = Magnitude(b);
+    const float inverse = 1.0f / divisor;
+    const float many = LessMultiple(dividend, 1048576.0f * divisor, floor(dividend * (inverse * 9.536743e-7f)));
+    const float near = LessMultiple(many, divisor, floor(many * inverse));
+    const float above = near < 0.0f ? near + divisor : near;
+    const float remainder = above >= divisor ? above - divisor : above;
+    const bool isDefined = Bits(dividend) < 0x7f800000u && Bits(divisor) - 1 < 0x7f800000u;
+    return !isDefined ? QuietNan(a) : dividend < divisor ? a : CopySign(remainder, a);
+}
+
+// a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
+// to b, and that sum is rounded.
+float FloorMod(float a, float b)
+{
+    const float remainder = Fmod(a, b);
+    const float withSign = CopySign(remainder, b);
+    const bool isDone = Bits(remainder) == Bits(withSign) || Bits(Magnitude(remainder)) - 1 >= 0x7f800000u;
+    return isDone ? (IsNan(remainder) ? remainder : withSign) : remainder + b;
+}
+
+// The remainder with the sign of the divisor; of integers by 0, 0
+float ModulusFloor(float x, float y) { return FloorMod(x, y); }
+#else
+// The magnitude; the least integer of a signed type stays itself.
+int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
+uint64_t Abs(uint64_t x) { return x; }
+
+// The remainder with the sign of the dividend; of integers by 0, 0. Vulkan has no remainder of negative integers.
+uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }
+
+int64_t ModulusTruncate(int64_t x, int64_t y)
+{
+    const int64_t remainder = (int64_t)ModulusTruncate((uint64_t)Abs(x), (uint64_t)Abs(y));
+    return x < 0 ? -remainder : remainder;
+}
+
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
 }
 
 // What is left of a when as many whole b as fit are taken away; the sign is that of a, of zeros too. Exact for all
@@ -183,18 +255,6 @@ float Fmod(float a, float b)
     return FromBits(sign | ((remainder << shift) + ((uint)(bExponent - 1 - shift) << 23)));
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
-
 // a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
 // to b, and that sum is rounded (once): it may be b itself. Small numbers are added as 2^64 times as large ones, since
 // drivers may take a subnormal remainder for 0.
@@ -221,20 +281,14 @@ float FloorMod(float a, float b)
 
 // The remainder with the sign of the divisor; of integers by 0, 0
 float ModulusFloor(float x, float y) { return FloorMod(x, y); }
-uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
 uint64_t ModulusFloor(uint64_t x, uint64_t y) { return ModulusTruncate(x, y); }
-
-int ModulusFloor(int x, int y)
-{
-    const int remainder = ModulusTruncate(x, y);
-    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
-}
 
 int64_t ModulusFloor(int64_t x, int64_t y)
 {
     const int64_t remainder = ModulusTruncate(x, y);
     return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
 }
+#endif
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
@@ -251,12 +305,12 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
-        const uint place = offset + k * aStep;
+        const uint place = offset + (A_SINGLE ? 0 : k * aStep);
         const uint perWord = 32 / A_BITS;
         const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
         values[k] = (A_VALUE)above >> (32 - A_BITS);
 #else
-        values[k] = (A_VALUE)aTensor[offset + k * aStep];
+        values[k] = (A_VALUE)aTensor[offset + (A_SINGLE ? 0 : k * aStep)];
 #endif
     }
 }
@@ -276,12 +330,12 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16
-        const uint place = offset + k * bStep;
+        const uint place = offset + (B_SINGLE ? 0 : k * bStep);
         const uint perWord = 32 / B_BITS;
         const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
         values[k] = (B_VALUE)above >> (32 - B_BITS);
 #else
-        values[k] = (B_VALUE)bTensor[offset + k * bStep];
+        values[k] = (B_VALUE)bTensor[offset + (B_SINGLE ? 0 : k * bStep)];
 #endif
     }
 }

@@ -146,8 +146,10 @@ def _map(
     values = _value_types((*inputs, output))
     if {"float", "double"} <= values and any(map(_converts_integers, ir.walk(schedule.value))):
         values.add("int")  # which would suit the functions of both
-    if all(_may_be_halves(registry, tensor) for tensor in (*inputs, output)):
-        chosen = functions.choice(halves, called, values)
+    all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
+    if all(any(one.kind == "float" for one in types) for types in all_16):
+        stored = {_value_type(one) for types in all_16 for one in types}
+        chosen = functions.choice(halves, called, values, stored)
     else:
         chosen = Choice(functions.closure(called, values))
     return Shader(
@@ -180,9 +182,10 @@ def _converts_integers(node: ir.Expr) -> bool:
     return False
 
 
-def _may_be_halves(registry: Registry, tensor: Tensor) -> bool:
-    """Whether elements of 16 bits are halves, and there are such."""
-    return [name for name in tensor.types if registry.data_type[name].bits == 16] == ["FLOAT16"]
+def _of_16_bits(registry: Registry, tensor: Tensor) -> list[EnumEntry]:
+    """The data types of 16 bits that a tensor may have; floats among them are halves."""
+    types = (registry.data_type[name] for name in tensor.types)
+    return [one for one in types if one.bits == 16]
 
 
 def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:

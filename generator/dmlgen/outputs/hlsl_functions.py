@@ -2,9 +2,9 @@
 
 Each file below `hlsl/functions` and `hlsl/elements` holds the overloads of one function, after a comment that
 says what it computes; a function may have overloads in both folders, and is written once where those for
-float and double differ in what `hlsl/reals.hlsl` names. A file in `hlsl/halves` takes the place
-of its namesake in `hlsl/functions` where all that a shader loads and stores are halves: it is as exact as
-those can show, and costs less.
+float and double differ in what `hlsl/reals.hlsl` names. Functions in `hlsl/halves` take the place of their
+namesakes for floats in `hlsl/functions` where all floats that a shader loads and stores are halves: they are
+as exact as those can show, and cost less.
 """
 
 from __future__ import annotations
@@ -68,18 +68,20 @@ class Functions:
     """All functions there are, by name; with `in_halves` those that are right for halves."""
 
     def __init__(self, templates: Templates, in_halves: bool = False) -> None:
-        files = {f"{NUMBERS}/{name}": text for name, text in templates.plain_files(NUMBERS).items()}
-        if in_halves:
-            shorter = templates.plain_files(HALVES)
-            files = {path: text for path, text in files.items() if path.rpartition("/")[2] not in shorter}
-            files |= {f"{HALVES}/{name}": text for name, text in shorter.items()}
-        files |= {f"{ELEMENTS}/{name}": text for name, text in templates.plain_files(ELEMENTS).items()}
         reals = (templates.directory / REALS).read_text(encoding="utf-8")
-        self._all = [
-            overload
-            for path, text in files.items()
-            for overload in _overloads(path, written_out(text.decode(), reals))
-        ]
+
+        def overloads(folder: str) -> list[Overload]:
+            files = templates.plain_files(folder).items()
+            return [
+                overload
+                for name, text in files
+                for overload in _overloads(f"{folder}/{name}", written_out(text.decode(), reals))
+            ]
+
+        short = overloads(HALVES) if in_halves else []
+        replaced = {(one.name, one.types) for one in short}
+        exact = [one for one in overloads(NUMBERS) if (one.name, one.types) not in replaced]
+        self._all = [*exact, *short, *overloads(ELEMENTS)]
         self._overloads: dict[str, list[Overload]] = {}
         for overload in self._all:
             self._overloads.setdefault(overload.name, []).append(overload)
@@ -106,10 +108,9 @@ class Functions:
         """The same, beside what `halves` has for elements of type float that are stored as halves, and for
         those of other types that are there with these."""
         exact, short = self._needed(names, types), halves._needed(names, types_of_halves)
-        replaced = {one.name for one in exact if one not in short and one.file.startswith(NUMBERS)}
-        replaced &= {one.name for one in short if one.file.startswith(HALVES)}
-        if not replaced:
+        if not any(one.file.startswith(HALVES) for one in short):
             return Choice(tuple(_texts(exact)))
+        replaced = {one for one in exact if one not in short}
         always = [one for one in exact if one in short and not self._reaches(one, replaced)]
         return Choice(
             tuple(_texts(always)),
@@ -117,7 +118,7 @@ class Functions:
             tuple(_texts(one for one in exact if one not in always)),
         )
 
-    def _reaches(self, overload: Overload, names: Collection[str]) -> bool:
+    def _reaches(self, overload: Overload, others: Collection[Overload]) -> bool:
         """Whether a function calls one of these, or one that does: each is looked at once, as overloads may
         call others of their name."""
         seen: set[Overload] = set()
@@ -127,10 +128,10 @@ class Functions:
             if one in seen:
                 continue
             seen.add(one)
-            called = one.calls & self.names
-            if any(name in names for name in called):
+            called = [other for name in sorted(one.calls & self.names) for other in self._called(name, one)]
+            if any(other in others for other in called):
                 return True
-            waiting += [other for name in sorted(called) for other in self._called(name, one)]
+            waiting += called
         return False
 
     def _needed(self, names: Iterable[str], types: Iterable[str]) -> list[Overload]:

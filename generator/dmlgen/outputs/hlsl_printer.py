@@ -15,6 +15,7 @@ from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, reciprocal_of
 from dmlgen.schedules.gelu import gelu_of
+from dmlgen.schedules.softplus import softplus_of
 
 LARGEST = 2**31 - 1
 CHOICE, LOGIC = 0, 1
@@ -184,6 +185,9 @@ class HlslPrinter(StatementPrinter):
         return glue.join(f"{item} {sign} {self.print(choice, ATOM)}" for choice in node.choices)
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
+        x = softplus_of(node)
+        if x is not None:
+            return self._call("Softplus", x), ATOM
         if node.type.kind == "element" and node.op == "/":
             exactly = may_be_written_zero(node.left)
             return self._call("DivideExactly" if exactly else "Quotient", node.left, node.right), ATOM

@@ -51,6 +51,10 @@ class Described:
         """Whether tables leave a tensor types of at most 32 bits alone."""
         return all(entry.bits <= 32 for entry in self._types(tensor, choice))
 
+    def has_whole_words(self, tensor: str) -> bool:
+        """Whether tables leave a tensor types of exactly 32 bits alone."""
+        return all(entry.bits == 32 for entry in self._types(tensor, {}))
+
     def _types(self, tensor: str, choice: Choice) -> set[EnumEntry]:
         """The data types that tables leave a tensor."""
         types = {entry.name: entry for entry in self.enums["TENSOR_DATA_TYPE"].entries}

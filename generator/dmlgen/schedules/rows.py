@@ -2,14 +2,15 @@
 
 A row has the elements of a tensor that differ in their coordinates along some dimensions only; which ones
 depends on the description. Statistics are intermediate tensors with one entry for each row, made of sums over
-the row and of statistics above them. Tensors are read at the element itself, or where they have size 1 at 0.
+the row and of statistics above them. Tensors are read at the element itself, or where they have size 1 at 0;
+of some the first element alone is read, which may be an integer that is made a float.
 There may be no statistics at all, and several outputs, some of them with an entry for each row alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
@@ -43,15 +44,16 @@ class Rows(FastForm):
 
     `reduced` has for each of its dimensions 1 if rows run along it, else 0; it is empty where there are no
     statistics, and any dimensions may make a row. `elements` are the tensors read at the element itself;
-    where sizes are 1, others are read at 0. `each` are values of outputs as large as `source`, made of
-    elements, statistics and `parts`, which may be the same for a whole row; `of_rows` those of outputs with
-    an entry for each row.
+    where sizes are 1, others are read at 0, and `single` at 0 alone. `each` are values of outputs as large
+    as `source`, made of elements, statistics and `parts`, which may be the same for a whole row; `of_rows`
+    those of outputs with an entry for each row.
     """
 
     source: str
     reduced: ir.Expr
     statistics: tuple[Statistic, ...]
     elements: frozenset[str]
+    single: frozenset[str]
     parts: Mapping[str, ir.Expr]
     each: Mapping[str, ir.Expr]
     of_rows: Mapping[str, ir.Expr]
@@ -88,6 +90,7 @@ class _Reader:
         self._statistics: dict[str, Statistic] = {}
         self._sums: list[ir.Expr] = []  # of the statistic under way
         self._elements: set[str] = set()  # tensors as large as the source, as far as their reads tell
+        self._single: set[str] = set()  # tensors of which the first element alone is read
         self._hoisted: dict[ir.Expr, ir.Local] = {}
         self._parts: dict[ir.Expr, ir.Local] = {}
 
@@ -119,6 +122,7 @@ class _Reader:
             reduced=self._told(),
             statistics=(*self._statistics.values(), *hoisted),
             elements=frozenset(self._elements),
+            single=frozenset(self._single),
             parts={local.name: value for value, local in self._parts.items()},
             each=each,
             of_rows=of_rows,
@@ -186,9 +190,15 @@ class _Reader:
                 here = self._list(ZERO, ir.Index(AT, _V))
                 if coordinate == AT if place == _PLACE else _by_dimension(coordinate) == here:
                     return ir.Local(_statistic(name), ir.FLOAT, varies=True)
+            case ir.Call("float", (ir.Load(tensor=ir.Tensor(name=name)) as load,)) if self._is_word(name):
+                return self._load(replace(load, type=ir.FLOAT), place, "Element")
             case ir.Load():
                 return self._load(node, place, "Element")
         return self._rebuilt(node, lambda part: self._of_element(part, place))
+
+    def _is_word(self, tensor: str) -> bool:
+        """Whether elements are integers of 32 bits, of which shaders make floats as they load them."""
+        return not self._described.is_float(tensor, {}) and self._described.has_whole_words(tensor)
 
     def _load(self, node: ir.Load, place: ir.Local, suffix: str) -> ir.Expr:
         """An element of a tensor with all dimensions of the row's one, some of which may have size 1."""
@@ -203,6 +213,9 @@ class _Reader:
         )
         if node.type != ir.FLOAT or self._described.members[name].count is not None:
             raise Unfit
+        if _by_dimension(node.coordinate) == replace(spread, body=ZERO):
+            self._single.add(name)
+            return ir.Local(f"{name}OfRow", ir.FLOAT, varies=True)
         if node.coordinate == place:
             self._elements |= {name} if suffix == "Element" else set()
         elif _by_dimension(node.coordinate) != spread:

@@ -1,19 +1,48 @@
 // The angle of the point (x, y) from -pi to pi, as in C: the signs of zeros count, infinities are as far as each other.
 // Error at most 2.25 ulp (float), 2.25 ulp (double), as measured.
-// needs: Atan Bits CopySign Divide IsNan Magnitude QuietNan
+// needs: Atan Bits CopySign Divide FromBits IsInfinity IsNan LessExact Magnitude QuietNan
 
 float Atan2(float y, float x)
 {
-    if (IsNan(x) || IsNan(y))
-        return QuietNan(x);
     const float a = Magnitude(y);
     const float b = Magnitude(x);
-    float ratio = Bits(a) == Bits(b) ? 1.0f : Divide(a, b);
-    if (Bits(a) == 0)
-        ratio = 0.0f;
-    precise float angle = Atan(ratio);
-    precise float left = 3.1415927f - (angle + 8.742278e-8f);
-    return CopySign(Bits(x) > 0x7fffffffu ? left : angle, y);
+    const bool isSteep = a > b;
+    const float longer = isSteep ? a : b;
+    const float shorter = isSteep ? b : a;
+
+    // Scaled so that neither the quotient's inverse nor what is left of it becomes subnormal before the angle does.
+    const float scale = longer > 1.1529215e18f ? 9.536743e-7f : longer > 9.536743e-7f ? 1.0995116e12f : 1.2676506e30f;
+    const bool isFar = IsInfinity(longer);
+    const float divisor = isFar ? 1.0f : max(longer * scale, 1e-30f);
+    const float dividend = isFar ? (IsInfinity(shorter) ? 1.0f : 0.0f) : shorter * scale;
+
+    // The tangent is head + tail; head and upper have 12 bits, so that their products are exact. What
+    // is made less exact has few bits: it only is kept apart.
+    const float inverse = 1.0f / divisor;
+    const float head = FromBits(Bits(dividend * inverse) & 0xfffff000u);
+    const float upper = FromBits(Bits(divisor) & 0xfffff000u);
+    const float rough = LessExact(mad(-head, upper, dividend));
+    const float tail = mad(-head, divisor - upper, rough) * inverse;
+    const float t = head + tail;
+    const float z = t * t;
+    float p = -0.0017933209f;
+    p = mad(p, z, 0.010913352f);
+    p = mad(p, z, -0.031175733f);
+    p = mad(p, z, 0.057955754f);
+    p = mad(p, z, -0.08403363f);
+    p = mad(p, z, 0.10952164f);
+    p = mad(p, z, -0.14264239f);
+    p = mad(p, z, 0.19998548f);
+    p = mad(p, z, -0.333333f);
+    const float rest = mad(t * z, p, tail);
+
+    // It counts from the nearest axis, up or down.
+    const bool isLeft = Bits(x) > 0x7fffffffu;
+    const float axis = isSteep ? 1.5707964f : isLeft ? 3.1415927f : 0.0f;
+    const float axisTail = isSteep ? -4.371139e-8f : isLeft ? -8.742278e-8f : 0.0f;
+    const float turn = isSteep != isLeft ? -1.0f : 1.0f;
+    const float angle = axis + mad(turn, head, mad(turn, rest, axisTail));
+    return IsNan(x) || IsNan(y) ? QuietNan(x) : CopySign(angle, y);
 }
 
 double Atan2(double y, double x)

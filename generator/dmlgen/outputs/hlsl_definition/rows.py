@@ -36,7 +36,8 @@ class RowsPass(FormPass):
     """The pass that works out all outputs by rows of `source`.
 
     `elements` are the tensors read at the element itself, those among them that sums need `held`; `spread`
-    are others, and `of_row` those read at the coordinate of the row. `parts` are worked out from `spread`.
+    are others, and `of_row` those read at the coordinate of the row, `single` ones among them at 0 alone.
+    `parts` are worked out from `spread`.
     """
 
     source: Tensor
@@ -44,6 +45,7 @@ class RowsPass(FormPass):
     held: tuple[Tensor, ...]
     spread: tuple[Tensor, ...]
     of_row: tuple[Tensor, ...]
+    single: tuple[Tensor, ...]
     stages: tuple[Stage, ...]
     parts: tuple[Part, ...]
     each: tuple[tuple[Tensor, str], ...]
@@ -60,6 +62,7 @@ class RowsPass(FormPass):
         return {
             "source": self.source.member,
             "read": [one.member for one in self.read],
+            "single": [one.member for one in self.single],
             "each": each,
             "of_rows": of_rows,
             "output": each[0],
@@ -123,6 +126,7 @@ class _RowsPrinter:
             held=self._tensors(name for name in elements if self._is_in(name, *self._sums)),
             spread=self._tensors(spread),
             of_row=self._tensors(self._read["OfRow"]),
+            single=self._tensors(name for name in self._read["OfRow"] if name in rows.single),
             stages=self._stages(),
             parts=tuple(
                 Part(name, self._text(value), self._tensors(one for one in spread if self._is_in(one, value)))

@@ -187,6 +187,7 @@ def plan_aligned(out: Planning, told: Map) -> None:
     for place, tensor in enumerate(told.tensors[:-1]):
         turned = other != NONE and has_vectors(told, loops, place, other, vector)
         straight = turned or has_vectors(told, loops, place, len(loops) - 1, vector)
+        out.define(f"{tensor.macro}_SINGLE", int(inner.strides[place] == 0))
         out.define(f"{tensor.macro}_TURNED", int(turned))
         out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]

@@ -68,8 +68,8 @@ def taking_part(rows: RowsPass) -> int:
 
 
 def fits(told: Definition, shader: DefinitionShader) -> bool:
-    """Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, and
-    outputs all elements that they should have."""
+    """Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, those
+    that are single of 1, and outputs all elements that they should have."""
     rows = shader.rows
     source = told.tensors[rows.source]
     taking = taking_part(rows)
@@ -78,6 +78,8 @@ def fits(told: Definition, shader: DefinitionShader) -> bool:
             if len(tensor.sizes) != len(source.sizes):
                 return False
             for d, size in enumerate(tensor.sizes):
+                if size != 1 and rows.single >> place & 1 == 1:
+                    return False
                 is_one = rows.of_rows >> place & 1 == 1 and told.reduced[d] == 1
                 is_whole = size == (1 if is_one else source.sizes[d])
                 if not is_whole and (size != 1 or rows.read >> place & 1 == 0):
