@@ -15,7 +15,6 @@ from dmlgen.audit.read import MAX_LINE
 from dmlgen.audit.report import render
 from dmlgen.cli import main
 from dmlgen.registry import Registry
-from dmlgen.resolve import load_registry
 
 FORMS = ("markdown", "front matter", "translation", "text")
 NAME = "DML_GATHER_ELEMENTS_OPERATOR_DESC"
@@ -26,11 +25,6 @@ OFF_AXIS = "The Sizes must match InputTensor.Sizes for every dimension except Ax
 HEADER = ("Tensor", "Kind", "Supported dimension counts", "Supported data types")
 
 Part = tuple[str, ...]
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry(Path("specs"))
 
 
 def facts() -> list[Part]:
