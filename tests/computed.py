@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dmlops
 from dmlgen.registry import Operator
-from dmlgen.resolve import load_registry
+from whole_registry import whole_registry
 
-REGISTRY = load_registry(Path(__file__).parents[1] / "specs")
+REGISTRY = whole_registry()
 LAYOUTS = ("packed", "gaps", "permuted", "shared")
 
 Arrays = Mapping[str, "np.ndarray | list[np.ndarray]"]

@@ -9,13 +9,21 @@ from pathlib import Path
 import pytest
 
 from dmlgen.cli import ROOT, main
+from dmlgen.registry import Registry
 from dmlops.gpu import compiler
+from whole_registry import whole_registry
 
 # Mesa's driver for CPUs would optimise every shader at length that a test runs once, on a few numbers.
 os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 # No shader may draw a warning. Tests compile all of them alike, so that the cache serves whoever comes later.
 compiler.ARGUMENTS = (*compiler.ARGUMENTS, "-WX")
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    """What the specs of this repository are."""
+    return whole_registry()
 
 
 @pytest.fixture(scope="session")

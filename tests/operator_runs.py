@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dmlops
-from dmlgen.resolve import load_registry
 from gather_cases import padded
 from gpu_device import run_in_guard_zones
+from whole_registry import whole_registry
 
-REGISTRY = load_registry(Path(__file__).parents[1] / "specs")
+REGISTRY = whole_registry()
 
 Layouts = Mapping[str, Sequence[int]]  # tensor member -> strides; the others are packed
 Outputs = Mapping[str, np.ndarray]

@@ -15,7 +15,6 @@ from dmlgen.audit.read import MAX_LINE
 from dmlgen.audit.report import render
 from dmlgen.cli import main
 from dmlgen.registry import Registry
-from dmlgen.resolve import load_registry
 
 FORMS = ("markdown", "front matter", "translation", "text")
 NAME = "DML_GATHER_ELEMENTS_OPERATOR_DESC"
@@ -26,11 +25,6 @@ OFF_AXIS = "The Sizes must match InputTensor.Sizes for every dimension except Ax
 HEADER = ("Tensor", "Kind", "Supported dimension counts", "Supported data types")
 
 Part = tuple[str, ...]
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry(Path("specs"))
 
 
 def facts() -> list[Part]:
@@ -400,16 +394,19 @@ def test_a_page_that_is_not_text_is_said(registry: Registry, tmp_path: Path) -> 
     assert "not UTF-8" in result.faults[0].message
 
 
-def test_reports_and_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_and_exit_codes(
+    gather_specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["audit", "--specs", str(gather_specs)]
     parts = facts()
     right, wrong = tmp_path / "right.md", tmp_path / "wrong.md"
     right.write_text(write("markdown", parts))
     parts[13] = (*parts[13][:8], "1 to\x1b[31m 7", *parts[13][9:])
     parts[12] = (*parts[12][:8], "1 to 7", *parts[12][9:])
     wrong.write_text(write("markdown", parts))
-    assert main(["audit", str(right)]) == 0
+    assert main([*command, str(right)]) == 0
     assert "36 cells" in capsys.readouterr().out
-    assert main(["audit", str(right), str(wrong)]) == 1
+    assert main([*command, str(right), str(wrong)]) == 1
     out = capsys.readouterr().out
     line = (
         wrong.read_text().split("\n").index(next(x for x in wrong.read_text().split("\n") if "1 to 7" in x))
@@ -417,13 +414,13 @@ def test_reports_and_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert f"{wrong}:{line}: NEW: table of 4.1: IndicesTensor: 1 to 7 dimensions\n" in out
     assert "gather_elements.yaml:" in out and "\x1b" not in out
-    assert main(["audit", str(tmp_path / "absent.md")]) == 2
+    assert main([*command, str(tmp_path / "absent.md")]) == 2
     capsys.readouterr()
-    assert main(["audit", str(wrong), "--format", "json"]) == 1
+    assert main([*command, str(wrong), "--format", "json"]) == 1
     (page,) = json.loads(capsys.readouterr().out)
     (new,) = [one for one in page["statements"] if one["class"] == "difference"]
     assert new["line"] == line and new["holds"] == "1 to 8 dimensions" and new["spec"]["line"] > 1
-    assert main(["audit", str(wrong), "--format", "markdown"]) == 1
+    assert main([*command, str(wrong), "--format", "markdown"]) == 1
     assert "| difference |" in capsys.readouterr().out
 
 

@@ -11,16 +11,10 @@ import dmlops
 from c_differential import outputs
 from c_library import NEEDS_CHOICE, NEEDS_INPUT, NO_OUTPUT, NO_SIZES, Library, Output, as_c
 from dmlgen.registry import Operator, Registry
-from dmlgen.resolve import load_registry
 from dmlops import TensorDataType, TensorDesc
 from random_descriptions import matrix_cases
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry(ROOT / "specs")
 
 
 @pytest.fixture(scope="session")

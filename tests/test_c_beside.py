@@ -12,7 +12,6 @@ import pytest
 from c_runner import SOURCES, compiler
 from directx_headers import PLATFORMS, compiles, directx
 from dmlgen.registry import FeatureLevel, Registry
-from dmlgen.resolve import load_registry
 
 __all__ = ["directx"]
 
@@ -29,11 +28,6 @@ DML_SCATTER_ELEMENTS_OPERATOR_DESC* same = &scatter;
 size_t found(const DML_OPERATOR_DESC* d) { return dmlops_validate(d, DML_FEATURE_LEVEL_6_4, nullptr, 0); }
 """
 MINGW = "x86_64-w64-mingw32-g++"
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry(ROOT / "specs")
 
 
 def errors(result: subprocess.CompletedProcess[str]) -> list[str]:

@@ -11,18 +11,12 @@ import dmlops
 from c_runner import SANITIZERS, build, case, described, run
 from dmlgen.expr import ir
 from dmlgen.registry import Operator, Registry, Stage
-from dmlgen.resolve import load_registry
 from random_descriptions import level_and_form, matrix_cases
 
 ROOT = Path(__file__).parents[1]
 HEADER = ROOT / "generated/include/dmlops.h"
 UNBOUNDED = 0xFFFFFFFF
 TENSOR_LIMIT = 8  # dimensions
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry(ROOT / "specs")
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,6 @@ from dmlgen.outputs import c
 from dmlgen.outputs.c_layout import layout
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, Registry
-from dmlgen.resolve import load_registry
 from random_descriptions import level_and_form, matrix_cases
 
 ROOT = Path(__file__).parents[1]
@@ -38,11 +37,6 @@ CPP_COMPILERS = ("g++", "clang++", "x86_64-w64-mingw32-g++")
 WINDOWS_32 = ("--target=i686-w64-mingw32", "-isystem", "/usr/x86_64-w64-mingw32/include")
 
 ALONE = '#include "dmlops.h"\n#include "use.h"\n'
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry(ROOT / "specs")
 
 
 @pytest.fixture(scope="session")

@@ -21,11 +21,6 @@ FLOAT32, UINT32, INT64 = 1, 3, 11
 
 
 @pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry(ROOT / "specs")
-
-
-@pytest.fixture(scope="module")
 def judge(registry: Registry) -> Judge:
     return Judge(GeneralJudge(registry), registry.operator["GATHER_ELEMENTS"])
 

@@ -10,9 +10,9 @@ import pytest
 
 import dmlops
 from dmlgen.catalogue import ALGORITHMS, KINDS
-from dmlgen.resolve import load_registry
 from schedule_cases import Variant
 from spoiled import SPECS, Spoil
+from whole_registry import whole_registry
 
 TOP = "operators/selection/top_k1.yaml"
 SCATTER = "operators/scatter/scatter_elements.yaml"
@@ -62,7 +62,7 @@ def test_a_wrong_use_of_an_algorithm_is_a_positioned_finding(spoil: Spoil, tmp_p
 
 def test_every_algorithm_is_listed_on_the_page_and_used() -> None:
     page = (SPECS.parent / "generated/definitions.md").read_text(encoding="utf-8")
-    used = {one.algorithm.name for one in load_registry(SPECS).operators if one.algorithm is not None}
+    used = {one.algorithm.name for one in whole_registry().operators if one.algorithm is not None}
     assert used == set(ALGORITHMS)
     for name, algorithm in ALGORITHMS.items():
         assert f"**`{name}`**" in page

@@ -175,16 +175,18 @@ def test_the_same_specs_give_the_same_bytes_elsewhere(
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-def test_show_takes_any_spelling(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_takes_any_spelling(gather_specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("GATHER_ND", "gather_nd", "DML_OPERATOR_GATHER_ND"):
-        assert main(["show", name]) == 0
+        assert main(["show", name, "--specs", str(gather_specs)]) == 0
         text = capsys.readouterr().out
         assert "DML-GATHER_ND-index-tuple-size" in text
         assert "2.1" in text
 
 
-def test_show_of_an_unknown_operator_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "GATHR"]) == 2
+def test_show_of_an_unknown_operator_is_misuse(
+    gather_specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "GATHR", "--specs", str(gather_specs)]) == 2
     assert "GATHER" in capsys.readouterr().err
 
 

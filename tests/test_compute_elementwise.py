@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.resolve import load_registry
 from dmlops import gpu
 from dmlops.gpu.plans.tuning import ELEMENTWISE_BUSY
 from gpu_device import alternatives, device
+from whole_registry import whole_registry
 
 __all__ = ["device"]
 
-REGISTRY = load_registry(Path(__file__).parents[1] / "specs")
+REGISTRY = whole_registry()
 SCALE_BIAS = {"Scale": 1.5, "Bias": -0.25}
 FLOATS = ("FLOAT32", "FLOAT16")
 

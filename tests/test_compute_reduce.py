@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.resolve import load_registry
 from dmlops import gpu, reference
 from gpu_device import device, run_in_guard_zones
+from whole_registry import whole_registry
 
 __all__ = ["device"]
 
 OPERATORS = [
-    operator
-    for operator in load_registry(Path(__file__).parents[1] / "specs").operators
-    if operator.name in ("REDUCE", "ARGMAX", "ARGMIN")
+    operator for operator in whole_registry().operators if operator.name in ("REDUCE", "ARGMAX", "ARGMIN")
 ]
 TYPES = [type_.name for type_ in dmlops.TensorDataType if type_.name != "UNKNOWN"]
 FUNCTIONS = [function.name for function in dmlops.ReduceFunction]

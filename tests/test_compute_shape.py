@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.resolve import load_registry
 from gather_cases import padded, permuted, random_bits
 from gpu_device import device, flushed, flushes
+from whole_registry import whole_registry
 
 __all__ = ["check", "device", "newest_types"]
 
-OPERATORS = {o.name: o for o in load_registry(Path(__file__).parents[1] / "specs").operators}
+OPERATORS = {o.name: o for o in whole_registry().operators}
 NAMES = (
     "CAST",
     "DEPTH_TO_SPACE",

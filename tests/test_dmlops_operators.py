@@ -21,12 +21,12 @@ import dmlops
 from dmlgen.description import Nested, Struct, Tensor, Value
 from dmlgen.judge import GeneralJudge
 from dmlgen.registry import Registry
-from dmlgen.resolve import load_registry
 from dmlops import Description, FeatureLevel, JsonError, TensorDataType, TensorDesc, from_json, registry
 from dmlops.enums import ENUMS
 from dmlops.member import Member
 from dmlops.registry import NUMBERS, OPERATORS, STRUCTS
 from dmlops.structs import STRUCT_CLASSES
+from whole_registry import whole_registry
 
 SPECS = Path(__file__).parents[1] / "specs"
 FLOAT32, FLOAT16, INT32, UINT32, INT64 = (
@@ -96,7 +96,7 @@ class Maker:
 
 @cache
 def specs() -> tuple[Registry, GeneralJudge]:
-    loaded = load_registry(SPECS)
+    loaded = whole_registry()
     return loaded, GeneralJudge(loaded)
 
 

@@ -10,13 +10,13 @@ import pytest
 
 import dmlops
 from dmlgen.registry import Example, Operator, TensorData
-from dmlgen.resolve import load_registry
 from gpu_device import device, run_in_guard_zones
+from whole_registry import whole_registry
 
 __all__ = ["device"]
 
 ROOT = Path(__file__).parents[1]
-REGISTRY = load_registry(ROOT / "specs")
+REGISTRY = whole_registry()
 EXAMPLES = [(operator, example) for operator in REGISTRY.operators for example in operator.examples]
 COMPUTED = [(operator, example) for operator, example in EXAMPLES if example.has_data]
 SHADED = [one for one in COMPUTED if (ROOT / f"generated/hlsl/{one[0].slug}.hlsl").is_file()]

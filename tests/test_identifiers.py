@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.cli import ROOT, main
+from dmlgen.cli import main
 from dmlgen.expr import ir
 from dmlgen.registry import Check, Registry
-from dmlgen.resolve import load_registry
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
 RULE = "  - id: axis-range\n    require: Axis < InputTensor.DimensionCount\n"
 NAME = "DML-GATHER_ELEMENTS-axis-range"
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry(ROOT / "specs")
 
 
 def numbers_of(check: Check) -> str:

@@ -9,17 +9,12 @@ from pathlib import Path
 import pytest
 
 from directx_headers import directx
-from dmlgen.cli import ROOT, main
+from dmlgen.cli import main
 from dmlgen.header import declared
 from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
 
 __all__ = ["directx"]
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry(ROOT / "specs")
 
 
 def left(specs: Path, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:

@@ -138,11 +138,6 @@ def _terms(formula: Formula) -> list[Term]:
     return [t for part in formula[1:] for t in ([part] if isinstance(part, Term) else _terms(part))]  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry(SPECS)
-
-
 UNPROVEN = {
     # Places that are made of floats, which round.
     "ROI_ALIGN": {"InputTensor"},

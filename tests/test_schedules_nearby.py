@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.resolve import load_registry
 from dmlgen.schedules.nearby import Nearby
-from schedule_cases import SPECS, Variant
+from schedule_cases import Variant
+from whole_registry import whole_registry
 
 
 def test_gradients_of_poolings_do() -> None:
     """Each with the intermediate tensor, and whether a condition chooses entries."""
-    found = {one.name: form for one in load_registry(SPECS).operators if (form := one.form(Nearby))}
+    found = {one.name: form for one in whole_registry().operators if (form := one.form(Nearby))}
     assert {name: (form.tensor, form.condition is not None, form.head) for name, form in found.items()} == {
         "AVERAGE_POOLING_GRAD": ("Share", False, 2),
         "MAX_POOLING_GRAD": ("Winner", True, 2),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.resolve import load_registry
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu, reference
 from gpu_device import GUARD, device, dispatch_guarded, run_in_guard_zones
 from schedule_cases import SPECS, Variant
+from whole_registry import whole_registry
 
 __all__ = ["device"]
 
@@ -28,7 +28,7 @@ def section(operator: str) -> str:
 
 
 def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
-    operators = load_registry(SPECS).operators
+    operators = whole_registry().operators
     attentive = {one.name for one in operators if one.form(Attention)}
     assert attentive == {"MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
     assert {one.name for one in operators if one.form(Rows)} == {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.resolve import load_registry
 from dmlgen.schedules.separable import Separable, Way
-from schedule_cases import SPECS, Variant
+from schedule_cases import Variant
+from whole_registry import whole_registry
 
 
 def test_only_resampling_has_such_taps() -> None:
@@ -17,7 +17,7 @@ def test_only_resampling_has_such_taps() -> None:
     def kind(way: Way) -> tuple[bool, bool, bool]:
         return bool(way.totals), way.taps.takes is not None, way.taps.weight is not None
 
-    found = {one.name: form for one in load_registry(SPECS).operators if (form := one.form(Separable))}
+    found = {one.name: form for one in whole_registry().operators if (form := one.form(Separable))}
     ways = {name: list(map(kind, form.ways)) for name, form in found.items()}
     blended, chosen = (True, False, True), (False, False, False)
     forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}

@@ -11,7 +11,6 @@ import pytest
 
 import dmlops
 from c_plans import Library, expected
-from dmlgen.resolve import load_registry
 from dmlgen.schedules.sums import Sums
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, detection
@@ -20,15 +19,16 @@ from dmlops.gpu.plans.sums_units import SumsUnits
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
 from page_formulas import FORMULAS, Members
-from schedule_cases import SPECS, Variant
+from schedule_cases import Variant
 from test_hlsl import instructions, validate
+from whole_registry import whole_registry
 
 __all__ = ["device"]
 
 
 def test_only_recurrent_networks_have_such_sums() -> None:
     """A GRU whose reset gate comes after the product needs no other unit's gate, and one pass for a step."""
-    found = {one.name: form for one in load_registry(SPECS).operators if (form := one.form(Sums))}
+    found = {one.name: form for one in whole_registry().operators if (form := one.form(Sums))}
     written = {
         name: [([target for target, _ in one.values], len(one.sums), len(one.factors)) for one in form.passes]
         for name, form in found.items()

@@ -20,12 +20,12 @@ from dmlgen.cli import ROOT, main
 from dmlgen.outputs.docs.example import Examples
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
-from dmlgen.resolve import load_registry
 from dmlgen.text import Text
 from dmlops import registry
 from dmlops.rule_texts import RULE_TEXTS
 from site_pages import Page
 from test_hostile_specs import NASTY, small, spoil_texts
+from whole_registry import whole_registry
 
 SAMPLE = (
     *("activation_relu", "batch_normalization", "convolution", "element_wise_clip1", "element_wise_identity"),
@@ -146,7 +146,7 @@ def test_the_cpp_snippets_compile_and_are_valid(pages: dict[str, Page], tmp_path
 
 
 def test_the_messages_shown_are_those_of_the_validators() -> None:
-    known = load_registry(ROOT / "specs")
+    known = whole_registry()
     examples = Examples(known)
     shown = 0
     for operator in known.operators:

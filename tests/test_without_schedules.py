@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.resolve import load_registry
+from whole_registry import whole_registry
 
 ROOT = Path(__file__).parents[1]
-REGISTRY = load_registry(ROOT / "specs")
+REGISTRY = whole_registry()
 SLUGS = [one.slug for one in REGISTRY.operators if one.schedule is not None and one.defines is not None]
 
 

@@ -25,6 +25,11 @@ class Cache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder if folder is not None and _made(folder) else None
 
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a folder."""
+        return self._folder is not None
+
     def get(self, *key: str) -> bytes | None:
         """What was last put under the key, if all of it is still there."""
         if self._folder is None:

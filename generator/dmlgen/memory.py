@@ -35,8 +35,9 @@ class Memory:
         """Keeps these results in place of those of the last run."""
         if results.keys() != self.recall(what).keys():
             self._known[what] = results
-            data = self._code + pickle.dumps(results, pickle.HIGHEST_PROTOCOL)
-            self.cache.put(data, "results", what, self._subject)
+            if self.cache.keeps:  # pickling takes a tenth as long as making
+                data = self._code + pickle.dumps(results, pickle.HIGHEST_PROTOCOL)
+                self.cache.put(data, "results", what, self._subject)
 
     def of_code(self, what: str, make: Callable[[], T]) -> T:
         """What follows from the code alone, templates included."""
