@@ -13,6 +13,18 @@
 //
 //   PASS       what is written:
 //              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
+//              1 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor, by rows, each shared by
+//              LANES threads that exchange sums through group memory
+// In pass 1 only; dimensions are merged where all tensors run through them in one step:
+//   VECTOR     elements of a row that are worked out together: 1, 2 or 4
+//   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it works with them, 1 or more
+//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it is read only once, else 0
+//   LANES      a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
+//   KEPT_RANK  dimensions from one row to the next, 1 or more
+//   REDUCED_RANK  dimensions of a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP
 // or OUTPUT_PARAMETERS or OUTPUT_FIRST_MOMENT or OUTPUT_SECOND_MOMENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -37,14 +49,72 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_PARAMETERS_STORED> inputParametersTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_FIRST_MOMENT_STORED> inputFirstMomentTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<INPUT_SECOND_MOMENT_STORED> inputSecondMomentTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<GRADIENT_STORED> gradientTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<TRAINING_STEP_STORED> trainingStepTensor : register(t4);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_PARAMETERS_STORED> outputParametersTensor : register(u0);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_FIRST_MOMENT_STORED> outputFirstMomentTensor : register(u1);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SECOND_MOMENT_STORED> outputSecondMomentTensor : register(u2);
+#if PASS == 1
+typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;
+#else
+typedef INPUT_PARAMETERS_STORED InputParametersBuffer;
+#endif
+#if PASS == 1
+typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentBuffer;
+#else
+typedef INPUT_FIRST_MOMENT_STORED InputFirstMomentBuffer;
+#endif
+#if PASS == 1
+typedef vector<INPUT_SECOND_MOMENT_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentBuffer;
+#else
+typedef INPUT_SECOND_MOMENT_STORED InputSecondMomentBuffer;
+#endif
+#if PASS == 1
+typedef vector<GRADIENT_STORED, GRADIENT_VECTOR> GradientBuffer;
+#else
+typedef GRADIENT_STORED GradientBuffer;
+#endif
+#if PASS == 1
+typedef vector<TRAINING_STEP_STORED, TRAINING_STEP_VECTOR> TrainingStepBuffer;
+#else
+typedef TRAINING_STEP_STORED TrainingStepBuffer;
+#endif
+#if PASS == 1
+typedef vector<OUTPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersBuffer;
+#else
+typedef OUTPUT_PARAMETERS_STORED OutputParametersBuffer;
+#endif
+#if PASS == 1
+typedef vector<OUTPUT_FIRST_MOMENT_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentBuffer;
+#else
+typedef OUTPUT_FIRST_MOMENT_STORED OutputFirstMomentBuffer;
+#endif
+#if PASS == 1
+typedef vector<OUTPUT_SECOND_MOMENT_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentBuffer;
+#else
+typedef OUTPUT_SECOND_MOMENT_STORED OutputSecondMomentBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputParametersBuffer> inputParametersTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<InputFirstMomentBuffer> inputFirstMomentTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<InputSecondMomentBuffer> inputSecondMomentTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<GradientBuffer> gradientTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<TrainingStepBuffer> trainingStepTensor : register(t4);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OutputParametersBuffer> outputParametersTensor : register(u0);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OutputFirstMomentBuffer> outputFirstMomentTensor : register(u1);
+[[vk::binding(7, 0)]] RWStructuredBuffer<OutputSecondMomentBuffer> outputSecondMomentTensor : register(u2);
+#if PASS == 1
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputParametersStride;
+    uint inputFirstMomentStride;
+    uint inputSecondMomentStride;
+    uint gradientStride;
+    uint trainingStepStride;
+    uint outputParametersStride;
+    uint outputFirstMomentStride;
+    uint outputSecondMomentStride;
+};
+#else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -52,9 +122,51 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#endif
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
+#if PASS == 1
+    int4 inputParametersSizes[2];
+    int4 inputParametersStrides[2];
+    int4 inputFirstMomentSizes[2];
+    int4 inputFirstMomentStrides[2];
+    int4 inputSecondMomentSizes[2];
+    int4 inputSecondMomentStrides[2];
+    int4 gradientSizes[2];
+    int4 gradientStrides[2];
+    int4 trainingStepSizes[2];
+    int4 trainingStepStrides[2];
+    int4 outputParametersSizes[2];
+    int4 outputParametersStrides[2];
+    int4 outputFirstMomentSizes[2];
+    int4 outputFirstMomentStrides[2];
+    int4 outputSecondMomentSizes[2];
+    int4 outputSecondMomentStrides[2];
+    int4 number[2];
+    float learningRate;
+    float beta2;
+    float beta1;
+    float epsilon;
+    uint rowCount;
+    uint rowVectors;
+    uint partVectors;  // of a part of a row
+    uint partCount;  // parts of a row
+    uint groupColumns;  // thread groups along x
+    uint inputParametersStep;
+    uint inputFirstMomentStep;
+    uint inputSecondMomentStep;
+    uint gradientStep;
+    uint trainingStepStep;
+    uint outputParametersStep;
+    uint outputFirstMomentStep;
+    uint outputSecondMomentStep;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+    Dimension keptLoops[KEPT_RANK];  // outermost first
+    Dimension rowLoops[REDUCED_RANK];
+#else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputParametersSizes[2];
     int4 inputParametersStrides[2];
@@ -80,6 +192,7 @@ struct Dimension
     float beta2;
     float beta1;
     float epsilon;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -416,16 +529,6 @@ int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
-// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
-// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
@@ -438,60 +541,24 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
-float ExpTail(float x)
-{
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
-}
-
-// Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
-float ExpOfSum(float high, float low)
-{
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
-}
-
 // Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
+// added and taken away. Nothing is lost: a number above 0 changes no sign.
+float KeptApart(float x, float positive)
+{
+    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
+}
+
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
@@ -500,147 +567,134 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
-// subnormals too.
-float NormalizeNearOne(float x, out int exponent)
-{
-    uint bits = Bits(x);
-    int shift = 0;
-    if (bits < 0x00800000u)
-    {
-        shift = (int)LeadingZeros(bits) - 8;
-        bits <<= shift;
-    }
-    const uint rest = bits - 0x3f3504f3u;
-    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
-    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
-}
-
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// x without its fraction, with its sign. Exact. On bits for double: DXC takes trunc(double) through float.
-float Trunc(float x)
-{
-    return trunc(x);
-}
-
-// a * b as a rounded product and its rounding error (Dekker 1971, "A floating-point technique for extending the
-// available precision"; the operands are split by a mask). Not with fma: Vulkan lets it round twice. Exact for float,
-// to 2^-105 of the product for double, unless the error is subnormal.
-float TwoProduct(float a, float b, out float error)
-{
-    precise float aHigh = FromBits(Bits(a) & 0xfffff000u);
-    precise float bHigh = FromBits(Bits(b) & 0xfffff000u);
-    precise float aLow = a - aHigh;
-    precise float bLow = b - bHigh;
-    precise float product = a * b;
-    precise float rest = ((aHigh * bHigh - product) + aHigh * bLow + aLow * bHigh) + aLow * bLow;
-    error = rest;
-    return product;
-}
-
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
-// |x| and its product with y as unevaluated sums of two numbers (2 artanh(s) as in LogOfParts; products after Dekker
-// 1971), then ExpOfSum.
-// Error at most 0.9 ulp (float), 1 ulp (double), as measured.
-float Pow(float x, float y)
+// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
+// ExpOfSum.
+// Error at most 1.25 ulp (float), 1 ulp (double), as measured.
+
+// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+float PowElsewhere(float x, float y, bool isInside, float power)
 {
-    if (y == 0.0f || x == 1.0f)
+    const uint bits = Bits(x) & 0x7fffffffu;
+    if (y == 0.0f || Bits(x) == 0x3f800000u)
         return 1.0f;
     if (IsNan(x) || IsNan(y))
         return QuietNan(x);
+    if (bits == 0x3f800000u)
+        power = 1.0f;
+    else if (!isInside || bits == 0 || bits == 0x7f800000u)
+        power = FromBits((bits > 0x3f800000u) == (y > 0.0f) ? 0x7f800000u : 0);
+    if (Bits(x) == bits)
+        return power;
 
-    const float xMagnitude = Magnitude(x);
-    const bool isInteger = Trunc(y) == y;
-    const float halved = 0.5f * y;
-    const bool isOdd = isInteger && Trunc(halved) != halved;
-    const float sign = isOdd ? x : 1.0f;
-    if (xMagnitude == 0.0f || IsInfinity(x) || IsInfinity(y))
-    {
-        if (xMagnitude == 1.0f)
-            return 1.0f;
-        return (xMagnitude > 1.0f) == (y > 0.0f) ? Infinity(sign) : CopySign(0.0f, sign);
-    }
-    if (x < 0.0f && !isInteger)
+    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    const float halved = frac(0.5f * Magnitude(y));
+    const bool isOdd = halved == 0.5f;
+    const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
+    if (!isInteger && bits != 0 && bits != 0x7f800000u)
         return QuietNan(x);
+    return CopySign(power, isOdd ? x : 1.0f);
+}
 
-    // s = f / (2 + f) = sHigh + sLow, z = s^2
-    int exponent;
-    const float f = NormalizeNearOne(xMagnitude, exponent) - 1.0f;
-    precise float divisor = 2.0f + f;
-    precise float divisorLow = f - (divisor - 2.0f);
-    precise float sHigh = f / divisor;
-    float error;
-    precise float product = TwoProduct(sHigh, divisor, error);
-    precise float sLow = (((f - product) - error) - sHigh * divisorLow) / divisor;
-    precise float zHigh = TwoProduct(sHigh, sHigh, error);
-    precise float zLow = error + 2.0f * sHigh * sLow;
+float Pow(float x, float y)
+{
+    // |x| = (1 + f) 2^k, m = 1 + f
+    const uint bits = Bits(x) & 0x7fffffffu;
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const float k = (float)(((int)rest >> 23) - (isSubnormal ? 149 : 0));
+    const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const float f = m - 1.0f;
 
-    // ln(1 + f) = 2 s + s u, u = z w, w = 2/3 + 2 z AtanhTail(z)
-    precise float wRest = 2.0f * zHigh * AtanhTail(zHigh);
-    precise float wHigh = 0.6666667f + wRest;
-    precise float wLow = (wRest - (wHigh - 0.6666667f)) - 1.9868216e-8f;
-    precise float uHigh = TwoProduct(zHigh, wHigh, error);
-    precise float uLow = error + (zHigh * wLow + zLow * wHigh);
-    precise float tailHigh = TwoProduct(sHigh, uHigh, error);
-    precise float tailLow = error + (sHigh * uLow + sLow * uHigh);
+    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products
+    // are exact. What is made less exact has few bits: it only is kept apart.
+    const float inverse = 1.0f / (m + 1.0f);
+    const float head = FromBits(Bits(f * inverse) & 0xfffff000u);
+    const float upper = FromBits(Bits(m + 1.0f) & 0xfffff000u);
+    const float rough = LessExact(mad(-head, upper, f));
+    const float tail = mad(-head, m - (upper - 1.0f), rough) * inverse;
+    const float square = head * head;
+    const float squareTail = tail * mad(2.0f, head, tail);
 
-    // The logarithm of |x|, largest terms first: each sum keeps what it rounds off.
-    const float k = (float)exponent;
-    precise float whole = k * 0.69314575f;  // exact
-    precise float head = 2.0f * sHigh;
-    precise float sum = whole + head;
-    precise float sumLow = head - (sum - whole);
-    precise float logHigh = sum + tailHigh;
-    precise float logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0f * sLow + tailLow
-        + k * 1.4286068e-6f;
+    // log2(1 + f) = s (2.8955078 + wide + narrow), and wide has no rounding error where it is large.
+    const float z = square + squareTail;
+    float p = 0.34020556f;
+    p = mad(p, z, 0.41170706f);
+    p = mad(p, z, 0.57708284f);
+    p = mad(p, z, -0.03820332f);
+    const float wide = square - 0.009765625f;
+    const float narrow = mad(z, p, squareTail - 0.00035210572f);
+    const float most = 2.8955078f * head;  // exact
+    const float more = wide * head;
+    const float least = mad(narrow, head, (2.8955078f + (wide + narrow)) * tail);
 
-    // Where the product is infinite, so is the power, or it is 0, whatever the low part is.
-    precise float high = TwoProduct(y, logHigh, error);
-    precise float low = error + y * logLow;
-    return CopySign(ExpOfSum(high, low), sign);
+    // log2 |x| = logHead + logTail, y = yHead + yTail, both heads of 12 bits
+    const float logHead = FromBits(Bits(k + (most + more)) & 0xfffff000u);
+    const float logTail = (LessExact((k - logHead) + most) + more) + least;
+    const float yHead = FromBits(Bits(y) & 0xfffff000u);
+    const float high = yHead * logHead;
+    const float low = mad(y - yHead, logHead, y * logTail);
+
+    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
+    // such that its power less 1 loses little.
+    const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
+    const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
+    const float part = above + low;
+    float q = 0.0001624479f;
+    q = mad(q, part, 0.0013381964f);
+    q = mad(q, part, 0.009616025f);
+    q = mad(q, part, 0.055503624f);
+    q = mad(q, part, 0.24022662f);
+    q = mad(q, part, 0.1931472f);
+    const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
+    // In two steps, of which only the second can leave the range of floats
+    const bool isLarge = high > 0.0f;
+    const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
+    const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    float result = power;
+    [branch]
+    if (!isInside || !isPositive)
+        result = PowElsewhere(x, y, isInside, power);
+    return result;
 }
 
 // The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
 // through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
 float Sqrt(float x)
 {
+    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x counts as its bits.
     const uint bits = Bits(x);
-    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
-        return x;
-    if (bits > 0x7fffffffu)
-        return QuietNan(x);
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
+    const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
+    const float square = FromBits(squareBits);
 
-    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
-    int exponent = (int)(bits >> 23) - 150;
-    uint significand = (bits & 0x007fffffu) | 0x00800000u;
-    if (bits < 0x00800000u)
-    {
-        const uint shift = LeadingZeros(bits) - 8;
-        significand = bits << shift;
-        exponent = -149 - (int)shift;
-    }
-    const uint odd = (uint)(exponent - 25) & 1;
-    significand <<= odd;
-    exponent -= (int)odd;
+    // root = head + tail, an integer of which head has the upper 12 bits: all products and differences are exact. What
+    // is made less exact has few bits: it only is kept apart.
+    const float inverse = rsqrt(square);
+    const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
+    const float rest = mad(-head, head, square);
+    const float most = 0.5f * inverse * rest;
+    const float tail = round(mad(0.5f * inverse * most, most, most));
+    const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
+    const float root = head + tail;
 
-    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
-    // 2^32. One Newton step on integers leaves the root off by one at most.
-    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
-    int remainder = (int)((significand << 25) - root * root);
-    root += (uint)(int)((float)remainder / (2 * (float)root));
-    remainder = (int)((significand << 25) - root * root);
-    if (remainder < 0)
-        root--;
-    else if (remainder > (int)(2 * root))
-        root++;
-
-    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
-    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
+    // It is off by one at most, next to where it would round to another one; no root is a tie.
+    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
+    const float result = FromBits(Bits(nearest) + exponents);
+    const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;
+    return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
 INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
@@ -871,6 +925,367 @@ REAL_VALUE Second(List at)
         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * (REAL_VALUE)ReadGradient(at) * (REAL_VALUE)ReadGradient(at);
 }
 
+#if PASS == 1
+struct RowPlace
+{
+    uint inputParameters;
+    uint inputFirstMoment;
+    uint inputSecondMoment;
+    uint gradient;
+    uint trainingStep;
+    uint outputParameters;
+    uint outputFirstMoment;
+    uint outputSecondMoment;
+};
+
+// Where a row begins
+RowPlace LocateRow(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = KEPT_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint coordinate = item - rest * keptLoops[d].size;
+        place.inputParameters += coordinate * keptLoops[d].inputParametersStride;
+        place.inputFirstMoment += coordinate * keptLoops[d].inputFirstMomentStride;
+        place.inputSecondMoment += coordinate * keptLoops[d].inputSecondMomentStride;
+        place.gradient += coordinate * keptLoops[d].gradientStride;
+        place.trainingStep += coordinate * keptLoops[d].trainingStepStride;
+        place.outputParameters += coordinate * keptLoops[d].outputParametersStride;
+        place.outputFirstMoment += coordinate * keptLoops[d].outputFirstMomentStride;
+        place.outputSecondMoment += coordinate * keptLoops[d].outputSecondMomentStride;
+        item = rest;
+    }
+    return place;
+}
+
+// Where a vector lies in a row
+RowPlace LocateVector(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = REDUCED_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint coordinate = item - rest * rowLoops[d].size;
+        place.inputParameters += coordinate * rowLoops[d].inputParametersStride;
+        place.inputFirstMoment += coordinate * rowLoops[d].inputFirstMomentStride;
+        place.inputSecondMoment += coordinate * rowLoops[d].inputSecondMomentStride;
+        place.gradient += coordinate * rowLoops[d].gradientStride;
+        place.trainingStep += coordinate * rowLoops[d].trainingStepStride;
+        place.outputParameters += coordinate * rowLoops[d].outputParametersStride;
+        place.outputFirstMoment += coordinate * rowLoops[d].outputFirstMomentStride;
+        place.outputSecondMoment += coordinate * rowLoops[d].outputSecondMomentStride;
+        item = rest;
+    }
+    return place;
+}
+
+void LoadInputParametersElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_PARAMETERS_VECTOR > 1
+    const InputParametersBuffer found = inputParametersTensor[offset / INPUT_PARAMETERS_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputParametersTensor[offset + k * inputParametersStep];
+#endif
+}
+
+void LoadInputFirstMomentElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_FIRST_MOMENT_VECTOR > 1
+    const InputFirstMomentBuffer found = inputFirstMomentTensor[offset / INPUT_FIRST_MOMENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputFirstMomentTensor[offset + k * inputFirstMomentStep];
+#endif
+}
+
+void LoadInputSecondMomentElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_SECOND_MOMENT_VECTOR > 1
+    const InputSecondMomentBuffer found = inputSecondMomentTensor[offset / INPUT_SECOND_MOMENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputSecondMomentTensor[offset + k * inputSecondMomentStep];
+#endif
+}
+
+void LoadGradientElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if GRADIENT_VECTOR > 1
+    const GradientBuffer found = gradientTensor[offset / GRADIENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)gradientTensor[offset + k * gradientStep];
+#endif
+}
+
+void LoadTrainingStepElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if TRAINING_STEP_VECTOR > 1
+    const TrainingStepBuffer found = trainingStepTensor[offset / TRAINING_STEP_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)trainingStepTensor[offset + k * trainingStepStep];
+#endif
+}
+
+void StoreOutputParametersElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_PARAMETERS_VECTOR > 1
+    OutputParametersBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_PARAMETERS_STORED)elements[k];
+    outputParametersTensor[offset / OUTPUT_PARAMETERS_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputParametersTensor[offset + k * outputParametersStep] = (OUTPUT_PARAMETERS_STORED)elements[k];
+#endif
+}
+
+void StoreOutputFirstMomentElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_FIRST_MOMENT_VECTOR > 1
+    OutputFirstMomentBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_FIRST_MOMENT_STORED)elements[k];
+    outputFirstMomentTensor[offset / OUTPUT_FIRST_MOMENT_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputFirstMomentTensor[offset + k * outputFirstMomentStep] = (OUTPUT_FIRST_MOMENT_STORED)elements[k];
+#endif
+}
+
+void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_SECOND_MOMENT_VECTOR > 1
+    OutputSecondMomentBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_SECOND_MOMENT_STORED)elements[k];
+    outputSecondMomentTensor[offset / OUTPUT_SECOND_MOMENT_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputSecondMomentTensor[offset + k * outputSecondMomentStep] = (OUTPUT_SECOND_MOMENT_STORED)elements[k];
+#endif
+}
+
+groupshared float rowMemory[NUM_THREADS];
+
+// The sum of what the threads of a row have, the same for all of them and in the same order every time: by sixteens
+float JoinRow(float value, uint thread, uint lane)
+{
+#if LANES > 1
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint few = min(LANES, 16);
+    const uint start = thread - lane % few * step;
+    uint other;
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < few; other++)
+        value += rowMemory[start + other * step];
+    GroupMemoryBarrierWithGroupSync();
+#if LANES > 16
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < LANES / few; other++)
+        value += rowMemory[thread - lane * step + other * few * step];
+    GroupMemoryBarrierWithGroupSync();
+#endif
+#endif
+    return value;
+}
+
+#define OVER_ELEMENTS [unroll]
+
+// A group works on several rows, or on a part of each of them
+void WorkOnRows(uint number, uint thread)
+{
+    const uint columns = NUM_THREADS / LANES;  // rows that a group works on
+    const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
+    const uint start = number % partCount * partVectors + lane,
+        end = min((number % partCount + 1) * partVectors, rowVectors);
+    uint u, k, item;
+
+    // Of what there is only one for a whole row
+    float inputParametersOfRow = 0;
+#if INPUT_PARAMETERS_PRESENT && INPUT_PARAMETERS_SINGLE
+    {
+        float found[VECTOR];
+        LoadInputParametersElements(row.inputParameters, found);
+        inputParametersOfRow = found[0];
+    }
+#endif
+    float inputFirstMomentOfRow = 0;
+#if INPUT_FIRST_MOMENT_PRESENT && INPUT_FIRST_MOMENT_SINGLE
+    {
+        float found[VECTOR];
+        LoadInputFirstMomentElements(row.inputFirstMoment, found);
+        inputFirstMomentOfRow = found[0];
+    }
+#endif
+    float inputSecondMomentOfRow = 0;
+#if INPUT_SECOND_MOMENT_PRESENT && INPUT_SECOND_MOMENT_SINGLE
+    {
+        float found[VECTOR];
+        LoadInputSecondMomentElements(row.inputSecondMoment, found);
+        inputSecondMomentOfRow = found[0];
+    }
+#endif
+    float gradientOfRow = 0;
+#if GRADIENT_PRESENT && GRADIENT_SINGLE
+    {
+        float found[VECTOR];
+        LoadGradientElements(row.gradient, found);
+        gradientOfRow = found[0];
+    }
+#endif
+    float trainingStepOfRow = 0;
+#if TRAINING_STEP_PRESENT
+    {
+        float found[VECTOR];
+        LoadTrainingStepElements(row.trainingStep, found);
+        trainingStepOfRow = found[0];
+    }
+#endif
+
+    const float ofRow0 = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow))
+        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow));
+
+    if (own >= rowCount)
+        return;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+        float inputParametersBlock[UNROLL][VECTOR];
+        float inputFirstMomentBlock[UNROLL][VECTOR];
+        float inputSecondMomentBlock[UNROLL][VECTOR];
+        float gradientBlock[UNROLL][VECTOR];
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+#if INPUT_PARAMETERS_PRESENT
+            LoadInputParametersElements(row.inputParameters + place.inputParameters, inputParametersBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                inputParametersBlock[u][k] = 0;
+#endif
+#if INPUT_FIRST_MOMENT_PRESENT
+            LoadInputFirstMomentElements(row.inputFirstMoment + place.inputFirstMoment, inputFirstMomentBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                inputFirstMomentBlock[u][k] = 0;
+#endif
+#if INPUT_SECOND_MOMENT_PRESENT
+            LoadInputSecondMomentElements(row.inputSecondMoment + place.inputSecondMoment, inputSecondMomentBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                inputSecondMomentBlock[u][k] = 0;
+#endif
+#if GRADIENT_PRESENT
+            LoadGradientElements(row.gradient + place.gradient, gradientBlock[u]);
+
+#else
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+                gradientBlock[u][k] = 0;
+#endif
+        }
+        OVER_ELEMENTS
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                float outputParametersValues[VECTOR];
+                float outputFirstMomentValues[VECTOR];
+                float outputSecondMomentValues[VECTOR];
+                OVER_ELEMENTS
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputParametersElement = inputParametersBlock[u][k];
+                    const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
+                    const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
+                    const float gradientElement = gradientBlock[u][k];
+                    outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)RoundingOnce(inputParametersElement
+                        - ofRow0 * ((REAL_VALUE)beta1 * inputFirstMomentElement
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement)
+                        / (Sqrt((REAL_VALUE)beta2 * inputSecondMomentElement
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement)
+                        + (REAL_VALUE)epsilon), OUTPUT_PARAMETERS_BITS);
+                    outputFirstMomentValues[k] = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce((REAL_VALUE)beta1
+                        * inputFirstMomentElement + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement,
+                        OUTPUT_FIRST_MOMENT_BITS);
+                    outputSecondMomentValues[k] = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce((REAL_VALUE)beta2
+                        * inputSecondMomentElement
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement,
+                        OUTPUT_SECOND_MOMENT_BITS);
+                }
+#if OUTPUT_PARAMETERS_PRESENT
+                StoreOutputParametersElements(row.outputParameters + place.outputParameters, outputParametersValues);
+#endif
+#if OUTPUT_FIRST_MOMENT_PRESENT
+                StoreOutputFirstMomentElements(row.outputFirstMoment + place.outputFirstMoment,
+                    outputFirstMomentValues);
+#endif
+#if OUTPUT_SECOND_MOMENT_PRESENT
+                StoreOutputSecondMomentElements(row.outputSecondMoment + place.outputSecondMoment,
+                    outputSecondMomentValues);
+#endif
+            }
+        }
+    }
+}
+#endif
+
+#if PASS != 1
 // The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
@@ -884,10 +1299,14 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 1
+    WorkOnRows(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -903,5 +1322,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteOutputParameters(at, entry0);
     WriteOutputFirstMoment(at, entry1);
     WriteOutputSecondMoment(at, entry2);
+#endif
 #endif
 }

@@ -559,6 +559,13 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
+}
+
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
@@ -569,38 +576,29 @@ float QuietNan(float x)
 // through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
 float Sqrt(float x)
 {
+    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x counts as its bits.
     const uint bits = Bits(x);
-    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
-        return x;
-    if (bits > 0x7fffffffu)
-        return QuietNan(x);
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
+    const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
+    const float square = FromBits(squareBits);
 
-    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
-    int exponent = (int)(bits >> 23) - 150;
-    uint significand = (bits & 0x007fffffu) | 0x00800000u;
-    if (bits < 0x00800000u)
-    {
-        const uint shift = LeadingZeros(bits) - 8;
-        significand = bits << shift;
-        exponent = -149 - (int)shift;
-    }
-    const uint odd = (uint)(exponent - 25) & 1;
-    significand <<= odd;
-    exponent -= (int)odd;
+    // root = head + tail, an integer of which head has the upper 12 bits: all products and differences are exact. What
+    // is made less exact has few bits: it only is kept apart.
+    const float inverse = rsqrt(square);
+    const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
+    const float rest = mad(-head, head, square);
+    const float most = 0.5f * inverse * rest;
+    const float tail = round(mad(0.5f * inverse * most, most, most));
+    const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
+    const float root = head + tail;
 
-    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
-    // 2^32. One Newton step on integers leaves the root off by one at most.
-    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
-    int remainder = (int)((significand << 25) - root * root);
-    root += (uint)(int)((float)remainder / (2 * (float)root));
-    remainder = (int)((significand << 25) - root * root);
-    if (remainder < 0)
-        root--;
-    else if (remainder > (int)(2 * root))
-        root++;
-
-    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
-    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
+    // It is off by one at most, next to where it would round to another one; no root is a tie.
+    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
+    const float result = FromBits(Bits(nearest) + exponents);
+    const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;
+    return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
 INPUT_VALUE LoadInput(uint offset)

@@ -212,6 +212,8 @@ struct Dimension
     int4 strides[2];
     int4 window[2];
     int4 inputSizes2[2];
+    int4 groupCountReciprocals[2];
+    int4 stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements of the output
     uint layers;  // of a window: all that differ in more than its last two dimensions
@@ -270,6 +272,8 @@ struct Dimension
     int4 strides[2];
     int4 window[2];
     int4 inputSizes2[2];
+    int4 groupCountReciprocals[2];
+    int4 stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     int rank;  // entries of sizes
     uint matrices;
@@ -321,6 +325,8 @@ struct Dimension
     int4 strides[2];
     int4 window[2];
     int4 inputSizes2[2];
+    int4 groupCountReciprocals[2];
+    int4 stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
@@ -503,6 +509,26 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
+// n / size for a size of 1 or more, from the reciprocal (2^32 - 1) / size, rounded down. That is too small by 1 / 2^32
+// at most, so that the product is too small by less than 1.
+uint Divided(uint n, uint size, uint reciprocal)
+{
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return n - below * size >= size ? below + 1 : below;
+}
+
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    if (b == 1)  // as most steps are
+        return a;
+    if (b < 1)
+        return FloorQuotient(a, b);
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+}
+
+int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
+
 int Narrow(int64_t x)
 {
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
@@ -538,12 +564,33 @@ List Unflat(int number, List sizes)
     return result;
 }
 
+List Unflat(int number, List sizes, List reciprocals)
+{
+    List result = (List)0;
+    result.length = sizes.length;
+    const int sign = number >> 31;  // rounding down is rounding toward 0 of the other bits
+    uint positive = (uint)(number ^ sign);
+    [unroll]
+    for (int d = 7; d >= 0; d--)
+    {
+        if (d < sizes.length)
+        {
+            const uint size = (uint)max(sizes.entries[d], 1);
+            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
+            const int within = (int)(positive - rest * size);
+            result.entries[d] = (within ^ sign) + ((int)size & sign);
+            positive = rest;
+        }
+    }
+    return result;
+}
+
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -565,6 +612,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -1246,7 +1316,8 @@ bool Added(List at)
 
 List Channel(List at)
 {
-    return Unflat(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH));
+    return Unflat(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
+        ListOf(groupCountReciprocals[0], groupCountReciprocals[1], GROUP_COUNT_LENGTH));
 }
 
 int Source(List at, int k)
@@ -1273,7 +1344,8 @@ int Chosen2(List at, int d, List w)
             + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     }
-    return FloorQuotient(Entry(SpreadPlace(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
+    return FloorQuotient(Entry(SpreadPlace(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+        Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d));
 }
 
 List Place(List at, List w)
@@ -1329,8 +1401,8 @@ bool AllOf(List w, List at)
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && FloorRemainder(Entry(list1, d),
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0;
+        result = result && FloorRemainder(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) == 0;
     }
     return result;
 }
@@ -1347,18 +1419,24 @@ REAL_VALUE Total2(List at)
     const int kLast = inputs;
     const List wLast = ListOf(window[0], window[1], WINDOW_LENGTH);
     const List wFirst = Zeros(wLast.length);
+    const int wRow = RowOf(wLast);
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
     {
-        if (Hits(at, w))
+        const int wEnd = RowEnd(wLast);
+        [loop]
+        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            [loop]
-            for (int k = kFirst; k < kLast; k++)
+            if (Hits(at, w))
             {
-                result += (REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w)))
-                    * Filter(at, k, w);
+                [loop]
+                for (int k = kFirst; k < kLast; k++)
+                {
+                    result += (REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w)))
+                        * Filter(at, k, w);
+                }
             }
         }
     }

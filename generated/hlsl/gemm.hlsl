@@ -412,10 +412,10 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;
+    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result && (d >= sizes.length || (at.entries[d] >= 0 && at.entries[d] < sizes.entries[d]));
+        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -437,6 +437,29 @@ bool Advance(inout List at, List first, List last)
     for (int d = 7; d >= 0; d--)
     {
         if (d < last.length && carries)
+        {
+            at.entries[d]++;
+            carries = at.entries[d] >= last.entries[d];
+            if (carries)
+                at.entries[d] = first.entries[d];
+        }
+    }
+    return !carries;
+}
+
+// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
+// none
+int RowOf(List last) { return max(last.length, 1) - 1; }
+int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+
+// Goes to the next row of a box; false after the last one
+bool AdvanceRow(inout List at, List first, List last)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = 6; d >= 0; d--)
+    {
+        if (d < last.length - 1 && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];

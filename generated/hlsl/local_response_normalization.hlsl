@@ -310,6 +310,7 @@ bool AdvanceRow(inout List at, List first, List last)
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
 // The zero bits above the highest one of a number that is not 0.
@@ -421,70 +422,10 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
-// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
-// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
-}
-
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
-float ExpTail(float x)
-{
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
-}
-
-// Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
-float ExpOfSum(float high, float low)
-{
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
 }
 
 // Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
@@ -493,20 +434,18 @@ bool IsInfinity(float x)
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
-// subnormals too.
-float NormalizeNearOne(float x, out int exponent)
+// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
+// added and taken away. Nothing is lost: a number above 0 changes no sign.
+float KeptApart(float x, float positive)
 {
-    uint bits = Bits(x);
-    int shift = 0;
-    if (bits < 0x00800000u)
-    {
-        shift = (int)LeadingZeros(bits) - 8;
-        bits <<= shift;
-    }
-    const uint rest = bits - 0x3f3504f3u;
-    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
-    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
+}
+
+// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
+// its place nor simplify (x - y) + y to x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
 }
 
 // The NaN of a function outside its domain. The argument only chooses the type.
@@ -515,87 +454,99 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// x without its fraction, with its sign. Exact. On bits for double: DXC takes trunc(double) through float.
-float Trunc(float x)
-{
-    return trunc(x);
-}
-
-// a * b as a rounded product and its rounding error (Dekker 1971, "A floating-point technique for extending the
-// available precision"; the operands are split by a mask). Not with fma: Vulkan lets it round twice. Exact for float,
-// to 2^-105 of the product for double, unless the error is subnormal.
-float TwoProduct(float a, float b, out float error)
-{
-    precise float aHigh = FromBits(Bits(a) & 0xfffff000u);
-    precise float bHigh = FromBits(Bits(b) & 0xfffff000u);
-    precise float aLow = a - aHigh;
-    precise float bLow = b - bHigh;
-    precise float product = a * b;
-    precise float rest = ((aHigh * bHigh - product) + aHigh * bLow + aLow * bHigh) + aLow * bLow;
-    error = rest;
-    return product;
-}
-
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
-// |x| and its product with y as unevaluated sums of two numbers (2 artanh(s) as in LogOfParts; products after Dekker
-// 1971), then ExpOfSum.
-// Error at most 0.9 ulp (float), 1 ulp (double), as measured.
-float Pow(float x, float y)
+// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
+// ExpOfSum.
+// Error at most 1.25 ulp (float), 1 ulp (double), as measured.
+
+// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+float PowElsewhere(float x, float y, bool isInside, float power)
 {
-    if (y == 0.0f || x == 1.0f)
+    const uint bits = Bits(x) & 0x7fffffffu;
+    if (y == 0.0f || Bits(x) == 0x3f800000u)
         return 1.0f;
     if (IsNan(x) || IsNan(y))
         return QuietNan(x);
+    if (bits == 0x3f800000u)
+        power = 1.0f;
+    else if (!isInside || bits == 0 || bits == 0x7f800000u)
+        power = FromBits((bits > 0x3f800000u) == (y > 0.0f) ? 0x7f800000u : 0);
+    if (Bits(x) == bits)
+        return power;
 
-    const float xMagnitude = Magnitude(x);
-    const bool isInteger = Trunc(y) == y;
-    const float halved = 0.5f * y;
-    const bool isOdd = isInteger && Trunc(halved) != halved;
-    const float sign = isOdd ? x : 1.0f;
-    if (xMagnitude == 0.0f || IsInfinity(x) || IsInfinity(y))
-    {
-        if (xMagnitude == 1.0f)
-            return 1.0f;
-        return (xMagnitude > 1.0f) == (y > 0.0f) ? Infinity(sign) : CopySign(0.0f, sign);
-    }
-    if (x < 0.0f && !isInteger)
+    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    const float halved = frac(0.5f * Magnitude(y));
+    const bool isOdd = halved == 0.5f;
+    const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
+    if (!isInteger && bits != 0 && bits != 0x7f800000u)
         return QuietNan(x);
+    return CopySign(power, isOdd ? x : 1.0f);
+}
 
-    // s = f / (2 + f) = sHigh + sLow, z = s^2
-    int exponent;
-    const float f = NormalizeNearOne(xMagnitude, exponent) - 1.0f;
-    precise float divisor = 2.0f + f;
-    precise float divisorLow = f - (divisor - 2.0f);
-    precise float sHigh = f / divisor;
-    float error;
-    precise float product = TwoProduct(sHigh, divisor, error);
-    precise float sLow = (((f - product) - error) - sHigh * divisorLow) / divisor;
-    precise float zHigh = TwoProduct(sHigh, sHigh, error);
-    precise float zLow = error + 2.0f * sHigh * sLow;
+float Pow(float x, float y)
+{
+    // |x| = (1 + f) 2^k, m = 1 + f
+    const uint bits = Bits(x) & 0x7fffffffu;
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const float k = (float)(((int)rest >> 23) - (isSubnormal ? 149 : 0));
+    const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const float f = m - 1.0f;
 
-    // ln(1 + f) = 2 s + s u, u = z w, w = 2/3 + 2 z AtanhTail(z)
-    precise float wRest = 2.0f * zHigh * AtanhTail(zHigh);
-    precise float wHigh = 0.6666667f + wRest;
-    precise float wLow = (wRest - (wHigh - 0.6666667f)) - 1.9868216e-8f;
-    precise float uHigh = TwoProduct(zHigh, wHigh, error);
-    precise float uLow = error + (zHigh * wLow + zLow * wHigh);
-    precise float tailHigh = TwoProduct(sHigh, uHigh, error);
-    precise float tailLow = error + (sHigh * uLow + sLow * uHigh);
+    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products
+    // are exact. What is made less exact has few bits: it only is kept apart.
+    const float inverse = 1.0f / (m + 1.0f);
+    const float head = FromBits(Bits(f * inverse) & 0xfffff000u);
+    const float upper = FromBits(Bits(m + 1.0f) & 0xfffff000u);
+    const float rough = LessExact(mad(-head, upper, f));
+    const float tail = mad(-head, m - (upper - 1.0f), rough) * inverse;
+    const float square = head * head;
+    const float squareTail = tail * mad(2.0f, head, tail);
 
-    // The logarithm of |x|, largest terms first: each sum keeps what it rounds off.
-    const float k = (float)exponent;
-    precise float whole = k * 0.69314575f;  // exact
-    precise float head = 2.0f * sHigh;
-    precise float sum = whole + head;
-    precise float sumLow = head - (sum - whole);
-    precise float logHigh = sum + tailHigh;
-    precise float logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0f * sLow + tailLow
-        + k * 1.4286068e-6f;
+    // log2(1 + f) = s (2.8955078 + wide + narrow), and wide has no rounding error where it is large.
+    const float z = square + squareTail;
+    float p = 0.34020556f;
+    p = mad(p, z, 0.41170706f);
+    p = mad(p, z, 0.57708284f);
+    p = mad(p, z, -0.03820332f);
+    const float wide = square - 0.009765625f;
+    const float narrow = mad(z, p, squareTail - 0.00035210572f);
+    const float most = 2.8955078f * head;  // exact
+    const float more = wide * head;
+    const float least = mad(narrow, head, (2.8955078f + (wide + narrow)) * tail);
 
-    // Where the product is infinite, so is the power, or it is 0, whatever the low part is.
-    precise float high = TwoProduct(y, logHigh, error);
-    precise float low = error + y * logLow;
-    return CopySign(ExpOfSum(high, low), sign);
+    // log2 |x| = logHead + logTail, y = yHead + yTail, both heads of 12 bits
+    const float logHead = FromBits(Bits(k + (most + more)) & 0xfffff000u);
+    const float logTail = (LessExact((k - logHead) + most) + more) + least;
+    const float yHead = FromBits(Bits(y) & 0xfffff000u);
+    const float high = yHead * logHead;
+    const float low = mad(y - yHead, logHead, y * logTail);
+
+    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
+    // such that its power less 1 loses little.
+    const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
+    const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
+    const float part = above + low;
+    float q = 0.0001624479f;
+    q = mad(q, part, 0.0013381964f);
+    q = mad(q, part, 0.009616025f);
+    q = mad(q, part, 0.055503624f);
+    q = mad(q, part, 0.24022662f);
+    q = mad(q, part, 0.1931472f);
+    const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
+    // In two steps, of which only the second can leave the range of floats
+    const bool isLarge = high > 0.0f;
+    const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
+    const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    float result = power;
+    [branch]
+    if (!isInside || !isPositive)
+        result = PowElsewhere(x, y, isInside, power);
+    return result;
 }
 
 INPUT_VALUE LoadInput(uint offset)

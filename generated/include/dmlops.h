@@ -4624,7 +4624,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 
 #define DMLOPS_MAX_DEFINES 154
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 436
+#define DMLOPS_MAX_CONSTANTS 440
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
@@ -22971,6 +22971,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Pass_list passes;
     dmlops_plan_text_list lists;
     int64_t float_lists;
+    dmlops_plan_int_list divisors;
     dmlops_plan_text_list bounds;
     int64_t float_numbers;
     int is_fused;
@@ -24577,6 +24578,7 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     result);
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
+DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24940,8 +24942,11 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry);
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
+    entry);
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told);
 
 /* The quotient, rounded up. */
@@ -26323,6 +26328,12 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
+/* By which shaders multiply instead; those less than 1 stand for 1. */
+DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor) {
+    (void)planning;
+    return dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1), dmlops_max(divisor, 1));
+}
+
 /* The least value of a data type, as HLSL. */
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
@@ -26462,6 +26473,13 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
             dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
         }
     }
+    for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
+        const int64_t divisors = shader->divisors.items[each_4];
+        for (int64_t d = 0; d < 8; ++d) {
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_plan_reciprocal(planning,
+                lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d), lists.count)]));
+        }
+    }
     dmlops_plan_Fused fused;
     dmlops_plan_tell_activations(planning, told, shader, &fused);
     if (shader->is_fused) {
@@ -26470,8 +26488,8 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_4 = 0; each_4 < firsts->count; ++each_4) {
-        const int64_t first = firsts->items[each_4];
+    for (int64_t each_5 = 0; each_5 < firsts->count; ++each_5) {
+        const int64_t first = firsts->items[each_5];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
     }
     for (int64_t place = 0; place < told->numbers.count; ++place) {
@@ -31999,6 +32017,25 @@ DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, i
     return (threads <= 512) ? threads : 0;
 }
 
+/* How many lines a group has, with so many threads each: several only where they lie side by side, in no more than
+   `TOP_K_ABREAST` bytes and as group memory has room for. */
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry) {
+    if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
+        loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] != 1) {
+        return 1;
+    }
+    int64_t room = dmlops_multiply(dmlops_add(threads, dmlops_multiply(told->count, dmlops_plan_ceil_div(planning,
+        told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)], threads))), entry);
+    int64_t lines = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines), told->input.bits) <=
+        256) && (dmlops_multiply(dmlops_multiply(2, lines), threads) <= 512) && (dmlops_multiply(dmlops_multiply(2,
+        lines), room) <= 15360) && (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
+        lines = dmlops_multiply(2, lines);
+    }
+    return lines;
+}
+
 /* A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     int64_t bits = told->input.bits;
@@ -32008,17 +32045,19 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_moved(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->indices);
+    int64_t entry = (bits == 64) ? 16 : 8;
     int64_t threads = dmlops_plan_selecting_threads(planning, told->input.sizes.items[dmlops_item(planning, told->axis,
-        told->input.sizes.count)], told->count, (bits == 64) ? 16 : 8);
+        told->input.sizes.count)], told->count, entry);
     if (threads > 0) {
-        dmlops_plan_select(planning, told, threads);
+        dmlops_plan_select(planning, told, threads, entry);
     } else {
         dmlops_plan_sort(planning, told);
     }
 }
 
-/* One dispatch, a group a line. */
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads) {
+/* One dispatch, so many threads a line. */
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
+    entry) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
     dmlops_plan_check_span(planning, &told->indices);
@@ -32033,16 +32072,19 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, axis, &loops);
     int64_t lines = dmlops_plan_repeats(planning, &loops);
+    int64_t abreast = dmlops_plan_lines_abreast(planning, told, &loops, threads, entry);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, lines, threads), threads, 1, &groups);
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, lines, abreast),
+        dmlops_multiply(abreast, threads)), dmlops_multiply(abreast, threads), 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("MERGES"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, length, threads));
     dmlops_out_define(planning, "", DMLOPS_TEXT("CANDIDATES"), dmlops_multiply(told->count,
         dmlops_plan_ceil_div(planning, length, threads)));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(abreast, threads));
     dmlops_plan_TopKResources made_2;
     made_2.input = told->input.buffer;
     made_2.keys = *nothing;
@@ -33449,6 +33491,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
 
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
+static const int64_t dmlops_convolution_divisors[] = {9, 13};
 static const char* const dmlops_convolution_bounds[] = {"DIMS", "INPUT_DIMENSION_COUNT", "ANY_IS_OUTPUT_SIZES_ENTRY", "INPUT_DIMENSION_COUNT2", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
@@ -33456,6 +33499,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
     0,
+    {2, dmlops_convolution_divisors},
     {5, dmlops_convolution_bounds},
     0,
     1,
@@ -33676,6 +33720,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {0, NULL},
     65,
     1,
     {17, dmlops_gemm_activations},
@@ -33787,6 +33832,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, dmlops_average_pooling_passes},
     {5, dmlops_average_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_average_pooling_bounds},
     0,
     0,
@@ -33934,6 +33980,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, dmlops_lp_pooling_passes},
     {4, dmlops_lp_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_lp_pooling_bounds},
     0,
     0,
@@ -34023,6 +34070,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, dmlops_max_pooling_passes},
     {4, dmlops_max_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_max_pooling_bounds},
     0,
     0,
@@ -34110,6 +34158,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {1, dmlops_roi_pooling_passes},
     {1, dmlops_roi_pooling_lists},
     0,
+    {0, NULL},
     {0, NULL},
     1,
     0,
@@ -34271,6 +34320,18 @@ static inline void dmlops_padding_plan(dmlops_planning* planning, const void* de
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -34303,6 +34364,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {2, dmlops_upsample_2d_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {1, dmlops_upsample_2d_bounds},
     0,
     0,
@@ -34409,6 +34471,8 @@ static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const v
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_channels));
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -34431,6 +34495,7 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -34453,6 +34518,12 @@ static inline void dmlops_tile_plan(dmlops_planning* planning, const void* descr
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_list list2;
+    list2.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list2, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -34476,6 +34547,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {1, dmlops_batch_normalization_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     1,
     1,
@@ -34518,6 +34590,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {2, dmlops_mean_variance_normalization_passes},
     {1, dmlops_mean_variance_normalization_lists},
     0,
+    {0, NULL},
     {0, NULL},
     8,
     1,
@@ -34602,6 +34675,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {2, dmlops_local_response_normalization_lists},
     0,
     {0, NULL},
+    {0, NULL},
     11,
     0,
     {0, NULL},
@@ -34667,6 +34741,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_lists},
     0,
     {0, NULL},
+    {0, NULL},
     4,
     0,
     {0, NULL},
@@ -34724,6 +34799,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {4, dmlops_rnn_passes},
     {5, dmlops_rnn_lists},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     1,
@@ -34824,6 +34900,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {5, dmlops_lstm_passes},
     {6, dmlops_lstm_lists},
     0,
+    {0, NULL},
     {2, dmlops_lstm_bounds},
     16,
     1,
@@ -34941,6 +35018,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {5, dmlops_gru_passes},
     {5, dmlops_gru_lists},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     1,
@@ -35233,6 +35311,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, dmlops_max_pooling1_passes},
     {4, dmlops_max_pooling1_lists},
     0,
+    {0, NULL},
     {2, dmlops_max_pooling1_bounds},
     0,
     0,
@@ -35317,11 +35396,13 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
 
 static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
+static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
     {0, NULL},
     0,
+    {1, dmlops_max_unpooling_divisors},
     {0, NULL},
     0,
     0,
@@ -35438,6 +35519,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {2, dmlops_resample_passes},
     {1, dmlops_resample_lists},
     1,
+    {0, NULL},
     {1, dmlops_resample_bounds},
     0,
     0,
@@ -35763,6 +35845,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, dmlops_max_pooling2_passes},
     {5, dmlops_max_pooling2_lists},
     0,
+    {0, NULL},
     {2, dmlops_max_pooling2_bounds},
     0,
     0,
@@ -35910,6 +35993,7 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -35934,6 +36018,9 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_channels));
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_area));
+    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -35950,6 +36037,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {2, dmlops_mean_variance_normalization1_passes},
     {2, dmlops_mean_variance_normalization1_lists},
     0,
+    {0, NULL},
     {0, NULL},
     8,
     1,
@@ -36067,6 +36155,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {2, dmlops_resample1_passes},
     {3, dmlops_resample1_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample1_bounds},
     0,
     0,
@@ -36125,6 +36214,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {1, dmlops_matrix_multiply_integer_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -36202,6 +36292,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {1, dmlops_quantized_linear_matrix_multiply_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -36291,12 +36382,14 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
+static const int64_t dmlops_convolution_integer_divisors[] = {10};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
     {8, dmlops_convolution_integer_lists},
     0,
+    {1, dmlops_convolution_integer_divisors},
     {1, dmlops_convolution_integer_bounds},
     0,
     0,
@@ -36441,12 +36534,14 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
+static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
     {11, dmlops_quantized_linear_convolution_lists},
     0,
+    {1, dmlops_quantized_linear_convolution_divisors},
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     0,
@@ -36746,12 +36841,14 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
+static const int64_t dmlops_average_pooling_grad_divisors[] = {5};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
     {7, dmlops_average_pooling_grad_lists},
     0,
+    {1, dmlops_average_pooling_grad_divisors},
     {1, dmlops_average_pooling_grad_bounds},
     0,
     0,
@@ -36834,12 +36931,14 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
+static const int64_t dmlops_max_pooling_grad_divisors[] = {7};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
     {7, dmlops_max_pooling_grad_lists},
     0,
+    {1, dmlops_max_pooling_grad_divisors},
     {1, dmlops_max_pooling_grad_bounds},
     0,
     0,
@@ -36945,6 +37044,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {2, dmlops_resample_grad_passes},
     {3, dmlops_resample_grad_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample_grad_bounds},
     0,
     0,
@@ -37029,6 +37129,12 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
     list2.count = 0;
     dmlops_append(&list2, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -37039,6 +37145,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {1, dmlops_adam_optimizer_passes},
     {1, dmlops_adam_optimizer_lists},
     0,
+    {0, NULL},
     {0, NULL},
     15,
     0,
@@ -37121,15 +37228,16 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 0, 3, 0, 8, 27, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
-    {4, dmlops_roi_align_kept},
+    {5, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
     {0, NULL},
     0,
     {0, NULL},
-    1027,
+    {0, NULL},
+    1030,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37147,8 +37255,8 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -37176,6 +37284,12 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list5, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
@@ -37185,7 +37299,6 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_tell_word(planning, &told.numbers, !0);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
 }
@@ -37279,14 +37392,15 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
-static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN"};
+static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1}};
+static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
-    {1, dmlops_local_response_normalization_grad_kept},
+    {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
-    {2, dmlops_local_response_normalization_grad_lists},
+    {3, dmlops_local_response_normalization_grad_lists},
     0,
+    {0, NULL},
     {0, NULL},
     11,
     0,
@@ -37318,26 +37432,36 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-    }
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_list list4;
-        list4.count = 0;
-        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-        }
+        dmlops_push(&list3, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+    }
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_list list5;
         list5.count = 0;
         for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
         }
-        dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
+        dmlops_list list6;
+        list6.count = 0;
+        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
+            dmlops_push(&list6, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+        }
+        dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_list_entry(list6.values, list6.count, at_d)), 1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_push(&list7, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+    }
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
@@ -37365,6 +37489,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {4, dmlops_batch_normalization_grad_passes},
     {1, dmlops_batch_normalization_grad_lists},
     0,
+    {0, NULL},
     {0, NULL},
     1,
     0,
@@ -37431,6 +37556,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     0,
     {0, NULL},
+    {0, NULL},
     0,
     0,
     {0, NULL},
@@ -37469,6 +37595,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {6, dmlops_dynamic_quantize_linear_passes},
     {1, dmlops_dynamic_quantize_linear_lists},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -37517,15 +37644,16 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 0, 3, 0, 8, 27, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
-    {4, dmlops_roi_align1_kept},
+    {5, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
     {0, NULL},
     0,
     {0, NULL},
-    4867,
+    {0, NULL},
+    5638,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37543,8 +37671,8 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -37572,6 +37700,12 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list5, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
@@ -37583,21 +37717,21 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 1, 5, 32, 0, 26, 0, -1, -1}, {2, 1, 6, 64, 0, 26, 0, -1, -1}, {3, 1, 7, 128, 0, 27, 0, -1, -1}, {4, 0, 4, 0, 16, 251, 0, -1, -1}, {5, 0, 5, 0, 32, 155, 0, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
-    {7, dmlops_roi_align_grad_kept},
+    {8, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
     0,
     {0, NULL},
-    387,
+    {0, NULL},
+    774,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37647,31 +37781,37 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_list list5;
     list5.count = 0;
-    dmlops_push(&list5, let_RoiCount);
-    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
-    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
+    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list5, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_RoiCount);
-    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
+    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 5 & 1));
     dmlops_list list7;
     list7.count = 0;
-    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_push(&list7, let_RoiCount);
+    dmlops_push(&list7, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_push(&list7, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 6 & 1));
     dmlops_list list8;
     list8.count = 0;
-    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 7 & 1));
     dmlops_list list9;
     list9.count = 0;
-    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
+    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
@@ -37682,7 +37822,6 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, let_RoiCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
@@ -37700,6 +37839,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {4, dmlops_batch_normalization_training_passes},
     {1, dmlops_batch_normalization_training_lists},
     0,
+    {0, NULL},
     {0, NULL},
     2,
     1,
@@ -37785,6 +37925,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {4, dmlops_batch_normalization_training_grad_passes},
     {1, dmlops_batch_normalization_training_grad_lists},
     0,
+    {0, NULL},
     {0, NULL},
     1,
     0,
@@ -37925,6 +38066,18 @@ static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* d
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -38021,6 +38174,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {2, dmlops_resample2_passes},
     {3, dmlops_resample2_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample2_bounds},
     0,
     0,
@@ -38084,6 +38238,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {2, dmlops_resample_grad1_passes},
     {3, dmlops_resample_grad1_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample_grad1_bounds},
     0,
     0,
@@ -38160,11 +38315,13 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
 static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
+static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
     0,
+    {2, dmlops_multihead_attention_divisors},
     {0, NULL},
     136,
     0,
@@ -39413,6 +39570,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, dmlops_lp_pooling1_passes},
     {5, dmlops_lp_pooling1_lists},
     0,
+    {0, NULL},
     {1, dmlops_lp_pooling1_bounds},
     0,
     0,
@@ -39506,6 +39664,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, dmlops_average_pooling1_passes},
     {6, dmlops_average_pooling1_lists},
     0,
+    {0, NULL},
     {1, dmlops_average_pooling1_bounds},
     0,
     0,
@@ -39687,6 +39846,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_passes},
     {6, dmlops_quantized_linear_average_pooling_lists},
     0,
+    {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     0,
@@ -39761,6 +39921,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {1, dmlops_matrix_multiply_integer_to_float_passes},
     {0, NULL},
     0,
+    {0, NULL},
     {0, NULL},
     0,
     0,
@@ -39850,6 +40011,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {2, dmlops_mean_variance_normalization2_passes},
     {2, dmlops_mean_variance_normalization2_lists},
     0,
+    {0, NULL},
     {0, NULL},
     16,
     1,
@@ -39961,11 +40123,13 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
+static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
     0,
+    {2, dmlops_multihead_attention1_divisors},
     {0, NULL},
     272,
     0,
@@ -41438,6 +41602,12 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
         dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list1, dmlops_divide(2147483647, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -41461,6 +41631,12 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
         dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list1, dmlops_divide(2147483647, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d))));
+    }
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -41474,6 +41650,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {2, dmlops_resample3_passes},
     {3, dmlops_resample3_lists},
     7,
+    {0, NULL},
     {1, dmlops_resample3_bounds},
     0,
     0,
@@ -41531,12 +41708,14 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
+static const int64_t dmlops_fold_divisors[] = {6};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
     {6, dmlops_fold_lists},
     0,
+    {1, dmlops_fold_divisors},
     {4, dmlops_fold_bounds},
     0,
     0,
@@ -41605,12 +41784,14 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
 
 static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
+static const int64_t dmlops_unfold_divisors[] = {4, 5};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
     {6, dmlops_unfold_lists},
     0,
+    {2, dmlops_unfold_divisors},
     {4, dmlops_unfold_bounds},
     0,
     0,

@@ -53,7 +53,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1),
+    rows=RowsPass(1, 5, 31, 16, 224, 0, 5),
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
@@ -102,4 +102,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("rows", SHADER, told, "", "")

@@ -69,12 +69,13 @@ class SlidingPass(NamedTuple):
 
 class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, works out all outputs by rows of a tensor, `source`. `read` has a
-    bit for each tensor that is read, `each` and `of_rows` for outputs as large as that tensor and for those
-    with an entry for each row. `output` is one of the former."""
+    bit for each tensor that is read, `single` for those of one element, `each` and `of_rows` for outputs as
+    large as that tensor and for those with an entry for each row. `output` is one of the former."""
 
     number: int
     source: int
     read: int
+    single: int
     each: int
     of_rows: int
     output: int

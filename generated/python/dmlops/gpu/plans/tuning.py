@@ -313,5 +313,7 @@ TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
 "elements that a thread reads where it selects"
 TOP_K_LEAST_THREADS = 64  # NVIDIA H200: 32 at 1.02, 128 at 1.00, 256 at 0.51
 "threads in a group that selects, at least"
+TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is more room, as fast as 2
+"bytes of lines side by side that a group selects from, at most"
 TOP_K_MOST_THREADS = 512  # not measured
 "threads in a group that selects, at most"
