@@ -212,8 +212,8 @@ def unit_tile_for(found: Matrices) -> UnitTile:
         return UnitTile(128, 128, 32, 64, 32, 1)
     if tiles_of(found, 128, 128) < 2 * UNITS_GROUPS:
         return UnitTile(128, 128, 32, 64, 32, 1)
-    # Two groups share a processor. NVIDIA H200: 1.12 to 1.28 times as fast as 128 by 256 and 32 deep, of which
-    # one group fills a processor.
+    # Two groups share a processor. NVIDIA H200: 1.12 to 1.28 times as fast as 128 by 256 and 32 deep,
+    # where one group fills a processor.
     return UnitTile(128, 128, 64, 64, 64, 1)
 
 
