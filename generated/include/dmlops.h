@@ -27944,16 +27944,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         result->ahead = 2;
         return;
     }
-    if (found->depth <= 128) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 64;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 256) {
+    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 128) < 256)) {
         result->rows = 128;
         result->columns = 128;
         result->depth = 32;

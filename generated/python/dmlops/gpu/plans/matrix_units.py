@@ -210,9 +210,7 @@ def unit_tile_for(found: Matrices) -> UnitTile:
         return UnitTile(32, 32, 64, 16, 16, 1 if found.depth <= 64 else 2)
     if tiles_of(found, 128, 128) < UNITS_GROUPS:
         return UnitTile(64, 128, 64, 32, 32, 2)
-    if found.depth <= UNITS_SHORT:
-        return UnitTile(128, 128, 32, 64, 32, 1)
-    if tiles_of(found, 128, 128) < 2 * UNITS_GROUPS:
+    if found.depth <= UNITS_SHORT or tiles_of(found, 128, 128) < 2 * UNITS_GROUPS:
         return UnitTile(128, 128, 32, 64, 32, 1)
     # Two groups share a processor. NVIDIA H200: 1.12 to 1.28 times as fast as 128 by 256 and 32 deep,
     # where one group fills a processor.
