@@ -188,8 +188,8 @@ def test_reads_of_the_registry_are_proven_to_be_inside(registry: Registry) -> No
 def test_show_counts_them(registry: Registry) -> None:
     assert "reads: 4 proven to be inside, 0 clamped\n" in describe(registry, registry.operator["GEMM"])
     lines = describe(registry, registry.operator["ROI_ALIGN"]).splitlines()
-    first = lines.index("reads: 12 proven to be inside, 2 clamped")
-    assert "InputTensor[[b, c, i, j]] of OutputTensor: index 0 may be below 0" in lines[first + 1]
+    first = lines.index("reads: 11 proven to be inside, 2 clamped")
+    assert "InputTensor[[batch(r), c, i, j]] of OutputTensor: index 2 may be below 0" in lines[first + 1]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Batches, Starts, Lengths, Samples, Paces
+//              0 Starts, Lengths, Samples, Paces
 //              1 OutputTensor
 // For each tensor, X being INPUT or ROI or BATCH_INDICES or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -56,7 +56,6 @@ struct Dimension
     int4 batchIndicesStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptBatchesSizes[2];
     int4 keptStartsSizes[2];
     int4 keptLengthsSizes[2];
     int4 keptSamplesSizes[2];
@@ -64,12 +63,10 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptBatchesFirst;
     int keptStartsFirst;
     int keptLengthsFirst;
     int keptSamplesFirst;
     int keptPacesFirst;
-    int batches;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -79,6 +76,7 @@ struct Dimension
     int corners;
     int isAverage;
     int isLinear;
+    int batches;
     float outOfBoundsInputValue;
 };
 
@@ -736,25 +734,6 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
     StoreOutput(offset, entry);
 }
 
-int ReadKeptBatches(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_BATCHES_SIZES_LENGTH; d++)
-    {
-        const int size = keptBatchesSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptBatchesFirst + place * (1);
-    return (int)scratch[place];
-}
-
-void WriteKeptBatches(uint number, int entry)
-{
-    const uint place = (uint)keptBatchesFirst + number * (1);
-    scratch[place] = (uint)entry;
-}
-
 REAL_VALUE ReadKeptStarts(List at)
 {
     uint place = 0;
@@ -914,11 +893,6 @@ precise REAL_VALUE Chosen(List at)
     return (REAL_VALUE)0.0f;
 }
 
-int Batch(int r)
-{
-    return ReadKeptBatches(Listed(r, 0));
-}
-
 int Samples(int r, int d)
 {
     return ReadKeptSamples(Listed(r, d));
@@ -945,14 +919,15 @@ int Size(int d)
     return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
 }
 
-bool Covers(int d, REAL_VALUE x)
+bool Hit(int r, int d, int o, int s)
 {
-    return LessOrEqual((REAL_VALUE)-1.0f, x) && LessOrEqual(x, Convert(Size(d), (REAL_VALUE)0));
+    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
+        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
 }
 
-precise REAL_VALUE Limited(int d, REAL_VALUE x)
+precise REAL_VALUE HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(x, Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
 REAL_VALUE Hat(REAL_VALUE x, int i)
@@ -960,29 +935,30 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
-int Low(int d, REAL_VALUE x)
+int Batch(int r)
 {
-    return max(min(Convert(Floor(x), (int)0), Size(d) - 1), 0);
+    return (int)max(min(Integer(ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0))), (int64_t)batches),
+        (int64_t)0);
 }
 
-int High(int d, REAL_VALUE x)
+int64_t Low(REAL_VALUE x)
 {
-    return max(min(Convert(Ceil(x), (int)0), Size(d) - 1), 0);
+    return Convert(Floor(x), (int64_t)0);
 }
 
-int Near(int d, REAL_VALUE x)
+int64_t Near(REAL_VALUE x)
 {
-    return max(min(Convert(Ceil(x - (REAL_VALUE)0.5f), (int)0), Size(d) - 1), 0);
+    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
 }
 
-REAL_VALUE Between(int b, int c, REAL_VALUE y, REAL_VALUE x)
+REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
-        const int jFirst = Low(1, x);
-        const int jLast = High(1, x) + 1;
-        const int iFirst = Low(0, y);
-        const int iLast = High(0, y) + 1;
+        const int jFirst = Narrow(Low(x));
+        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int iFirst = Narrow(Low(y));
+        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
         REAL_VALUE result = (REAL_VALUE)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
@@ -990,12 +966,12 @@ REAL_VALUE Between(int b, int c, REAL_VALUE y, REAL_VALUE x)
             [loop]
             for (int j = jFirst; j < jLast; j++)
             {
-                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(b, c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
             }
         }
         return result;
     }
-    return (REAL_VALUE)ReadInput(Listed(b, c, Near(0, y), Near(1, x)));
+    return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
 
 REAL_VALUE Outside()
@@ -1003,18 +979,13 @@ REAL_VALUE Outside()
     return (REAL_VALUE)outOfBoundsInputValue;
 }
 
-REAL_VALUE AtPoint(int b, int c, REAL_VALUE y, REAL_VALUE x)
-{
-    if (Covers(0, y) && Covers(1, x))
-    {
-        return Between(b, c, Limited(0, y), Limited(1, x));
-    }
-    return Outside();
-}
-
 REAL_VALUE Read(int r, int c, List o, List s)
 {
-    return AtPoint(Batch(r), c, Where(r, 0, Entry(o, 0), Entry(s, 0)), Where(r, 1, Entry(o, 1), Entry(s, 1)));
+    if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
+    {
+        return Between(r, c, HeldIn(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn(r, 1, Entry(o, 1), Entry(s, 1)));
+    }
+    return Outside();
 }
 
 List Grid(int r)
@@ -1087,9 +1058,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Batches, Starts, Lengths, Samples, Paces
-    WriteKeptBatches(first + item, (int)max(min(Integer(ReadBatchIndices(Align(Listed(Entry(at, 0)),
-        BATCH_INDICES_SIZES_LENGTH, 0))), (int64_t)batches), (int64_t)0));
+#if PASS == 0  // Starts, Lengths, Samples, Paces
     WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
     WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));

@@ -11,7 +11,7 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Batches, Starts, Lengths, Samples, Paces
+//              0 Starts, Lengths, Samples, Paces
 //              1 Rows
 //              2 Columns
 //              3 Best
@@ -68,7 +68,6 @@ struct Dimension
     int4 outputGradientStrides[2];
     int4 outputROIGradientSizes[2];
     int4 outputROIGradientStrides[2];
-    int4 keptBatchesSizes[2];
     int4 keptStartsSizes[2];
     int4 keptLengthsSizes[2];
     int4 keptSamplesSizes[2];
@@ -81,7 +80,6 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptBatchesFirst;
     int keptStartsFirst;
     int keptLengthsFirst;
     int keptSamplesFirst;
@@ -89,7 +87,6 @@ struct Dimension
     int keptRowsFirst;
     int keptColumnsFirst;
     int keptBestFirst;
-    int batches;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -100,6 +97,7 @@ struct Dimension
     float outputPixelOffset;
     float inputPixelOffset;
     int isLinear;
+    int batches;
     int isAverage;
     int roiCount;
     int rOIDimensionCount;
@@ -799,25 +797,6 @@ void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
     StoreOutputROIGradient(offset, entry);
 }
 
-int ReadKeptBatches(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_BATCHES_SIZES_LENGTH; d++)
-    {
-        const int size = keptBatchesSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptBatchesFirst + place * (1);
-    return (int)scratch[place];
-}
-
-void WriteKeptBatches(uint number, int entry)
-{
-    const uint place = (uint)keptBatchesFirst + number * (1);
-    scratch[place] = (uint)entry;
-}
-
 REAL_VALUE ReadKeptStarts(List at)
 {
     uint place = 0;
@@ -1086,14 +1065,10 @@ int Size(int d)
     return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
 }
 
-bool Covers(int d, REAL_VALUE x)
-{
-    return LessOrEqual((REAL_VALUE)-1.0f, x) && LessOrEqual(x, Convert(Size(d), (REAL_VALUE)0));
-}
-
 bool Hit(int r, int d, int o, int s)
 {
-    return Covers(d, Where(r, d, o, s));
+    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
+        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
 }
 
 REAL_VALUE OutputOffset2()
@@ -1112,14 +1087,9 @@ REAL_VALUE Where2(int r, int d, int o, int s)
         + ReadKeptStarts(Listed(r, d)) - InputOffset2();
 }
 
-REAL_VALUE Limited(int d, REAL_VALUE x)
-{
-    return Max(Min(x, Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
-}
-
 REAL_VALUE HeldIn(int r, int d, int o, int s)
 {
-    return Limited(d, Where2(r, d, o, s));
+    return Max(Min(Where2(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
 REAL_VALUE Hat(REAL_VALUE x, int i)
@@ -1127,19 +1097,14 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
-precise REAL_VALUE Limited2(int d, REAL_VALUE x)
-{
-    return Max(Min(x, Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
-}
-
 precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
 {
-    return Limited2(d, Where(r, d, o, s));
+    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
-int Near(int d, REAL_VALUE x)
+int64_t Near(REAL_VALUE x)
 {
-    return max(min(Convert(Ceil(x - (REAL_VALUE)0.5f), (int)0), Size(d) - 1), 0);
+    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
 }
 
 REAL_VALUE Share(int r, int d, int o, int s, int i)
@@ -1150,7 +1115,7 @@ REAL_VALUE Share(int r, int d, int o, int s, int i)
         {
             return Hat(HeldIn(r, d, o, s), i);
         }
-        if (Near(d, HeldIn2(r, d, o, s)) == i)
+        if (Near(HeldIn2(r, d, o, s)) == i)
         {
             return (REAL_VALUE)1.0f;
         }
@@ -1187,27 +1152,23 @@ precise REAL_VALUE SumOf2(List at)
 
 int Batch(int r)
 {
-    return ReadKeptBatches(Listed(r, 0));
+    return (int)max(min((int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches),
+        (int64_t)0);
 }
 
-int Low(int d, REAL_VALUE x)
+int64_t Low(REAL_VALUE x)
 {
-    return max(min(Convert(Floor(x), (int)0), Size(d) - 1), 0);
+    return Convert(Floor(x), (int64_t)0);
 }
 
-int High(int d, REAL_VALUE x)
-{
-    return max(min(Convert(Ceil(x), (int)0), Size(d) - 1), 0);
-}
-
-precise REAL_VALUE Between(int b, int c, REAL_VALUE y, REAL_VALUE x)
+precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
-        const int jFirst = Low(1, x);
-        const int jLast = High(1, x) + 1;
-        const int iFirst = Low(0, y);
-        const int iLast = High(0, y) + 1;
+        const int jFirst = Narrow(Low(x));
+        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int iFirst = Narrow(Low(y));
+        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
         precise REAL_VALUE result = (REAL_VALUE)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
@@ -1215,12 +1176,12 @@ precise REAL_VALUE Between(int b, int c, REAL_VALUE y, REAL_VALUE x)
             [loop]
             for (int j = jFirst; j < jLast; j++)
             {
-                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(b, c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
             }
         }
         return result;
     }
-    return (REAL_VALUE)ReadInput(Listed(b, c, Near(0, y), Near(1, x)));
+    return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
 
 precise REAL_VALUE Outside()
@@ -1228,18 +1189,13 @@ precise REAL_VALUE Outside()
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE AtPoint(int b, int c, REAL_VALUE y, REAL_VALUE x)
-{
-    if (Covers(0, y) && Covers(1, x))
-    {
-        return Between(b, c, Limited2(0, y), Limited2(1, x));
-    }
-    return Outside();
-}
-
 precise REAL_VALUE Read(int r, int c, List o, List s)
 {
-    return AtPoint(Batch(r), c, Where(r, 0, Entry(o, 0), Entry(s, 0)), Where(r, 1, Entry(o, 1), Entry(s, 1)));
+    if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
+    {
+        return Between(r, c, HeldIn2(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn2(r, 1, Entry(o, 1), Entry(s, 1)));
+    }
+    return Outside();
 }
 
 List Grid(int r)
@@ -1280,8 +1236,13 @@ REAL_VALUE OfSample(List at, int r, List o, List s)
     return Share(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-REAL_VALUE OfBest(List at, int r, List o)
+REAL_VALUE Part2(List at, int r, List o)
 {
+    if (isAverage != 0)
+    {
+        return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
+            * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
+    }
     return OfSample(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
 }
 
@@ -1298,7 +1259,7 @@ precise REAL_VALUE Share2(int r, int d, int o, int s, int i)
         {
             return Hat2(HeldIn2(r, d, o, s), i);
         }
-        if (Near(d, HeldIn2(r, d, o, s)) == i)
+        if (Near(HeldIn2(r, d, o, s)) == i)
         {
             return (REAL_VALUE)1.0f;
         }
@@ -1312,48 +1273,18 @@ precise REAL_VALUE OfSample2(List at, int r, List o, List s)
     return Share2(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share2(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-precise REAL_VALUE OfBest2(List at, int r, List o)
-{
-    return OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
-}
-
-REAL_VALUE Chosen2(List at)
+bool Reaches(List at, int r, List o)
 {
     if (isAverage != 0)
     {
-        const int jFirst = 0;
-        const int jLast = results2;
-        const int iFirst = 0;
-        const int iLast = results;
-        const int rFirst = 0;
-        const int rLast = roiCount;
-        REAL_VALUE result = (REAL_VALUE)0;
-        [loop]
-        for (int r = rFirst; r < rLast; r++)
-        {
-            if (Batch(r) == Entry(at, 0))
-            {
-                [loop]
-                for (int i = iFirst; i < iLast; i++)
-                {
-                    if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, i, Entry(at, 2)))))
-                    {
-                        [loop]
-                        for (int j = jFirst; j < jLast; j++)
-                        {
-                            if (Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, j, Entry(at, 3)))))
-                            {
-                                result += ReadKeptRows(Listed(r, i, Entry(at, 2)))
-                                    * ReadKeptColumns(Listed(r, j, Entry(at, 3)))
-                                    * (REAL_VALUE)ReadInputGradient(Listed(r, Entry(at, 1), i, j));
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        return result;
+        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
+            && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
     }
+    return Less((REAL_VALUE)0.0f, OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
+}
+
+REAL_VALUE SumOf3(List at)
+{
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
     const int oRow = RowOf(oLast);
@@ -1373,9 +1304,9 @@ REAL_VALUE Chosen2(List at)
                 [loop]
                 for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
                 {
-                    if (Less((REAL_VALUE)0.0f, OfBest2(at, r, o)))
+                    if (Reaches(at, r, o))
                     {
-                        result += OfBest(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                        result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
                     }
                 }
             }
@@ -1422,20 +1353,20 @@ precise REAL_VALUE X(List at, List o, List s)
     return HeldIn2(Region(at), 1, Entry(o, 1), Entry(s, 1));
 }
 
-REAL_VALUE Image(List at, int c, int i, int j)
+REAL_VALUE Image(List at, int c, int64_t i, int j)
 {
-    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, j));
+    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, Narrow(i), j));
 }
 
 REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    const int jFirst = Low(1, x);
-    const int jLast = High(1, x) + 1;
+    const int jFirst = Narrow(Low(x));
+    const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int j = jFirst; j < jLast; j++)
     {
-        result += Hat(x, j) * (Image(at, c, High(0, y), j) - Image(at, c, Low(0, y), j));
+        result += Hat(x, j) * (Image(at, c, Convert(Ceil(y), (int64_t)0), j) - Image(at, c, Low(y), j));
     }
     return result;
 }
@@ -1456,7 +1387,7 @@ REAL_VALUE Fraction(List at, int d, List o, List s)
         / Convert(Lines(Region(at), d) - corners2, (REAL_VALUE)0);
 }
 
-REAL_VALUE Chosen4(List at, int d, List o, List s)
+REAL_VALUE Chosen3(List at, int d, List o, List s)
 {
     if (Member(at) >= 2)
     {
@@ -1476,18 +1407,23 @@ REAL_VALUE Factor2(int d)
 
 REAL_VALUE Moves(List at, int d, List o, List s)
 {
-    return Chosen4(at, d, o, s) * Factor2(d);
+    return Chosen3(at, d, o, s) * Factor2(d);
+}
+
+REAL_VALUE Image2(List at, int c, int i, int64_t j)
+{
+    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, Narrow(j)));
 }
 
 REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    const int iFirst = Low(0, y);
-    const int iLast = High(0, y) + 1;
+    const int iFirst = Narrow(Low(y));
+    const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int i = iFirst; i < iLast; i++)
     {
-        result += Hat(y, i) * (Image(at, c, i, High(1, x)) - Image(at, c, i, Low(1, x)));
+        result += Hat(y, i) * (Image2(at, c, i, Convert(Ceil(x), (int64_t)0)) - Image2(at, c, i, Low(x)));
     }
     return result;
 }
@@ -1506,7 +1442,7 @@ bool Free(List at, int d, List o, List s)
     return Equal(Where(Region(at), d, Entry(o, d), Entry(s, d)), HeldIn2(Region(at), d, Entry(o, d), Entry(s, d)));
 }
 
-bool Chosen5(List at, List o, List s)
+bool Chosen4(List at, List o, List s)
 {
     if (Vertical(at))
     {
@@ -1518,10 +1454,10 @@ bool Chosen5(List at, List o, List s)
 bool Live(List at, List o, List s)
 {
     return Hit(Region(at), 0, Entry(o, 0), Entry(s, 0)) && Hit(Region(at), 1, Entry(o, 1), Entry(s, 1))
-        && Chosen5(at, o, s);
+        && Chosen4(at, o, s);
 }
 
-REAL_VALUE Chosen3(List at)
+REAL_VALUE Chosen2(List at)
 {
     if (isLinear != 0)
     {
@@ -1583,9 +1519,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Batches, Starts, Lengths, Samples, Paces
-    WriteKeptBatches(first + item, (int)max(min((int64_t)ReadBatchIndices(Align(Listed(Entry(at, 0)),
-        BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches), (int64_t)0));
+#if PASS == 0  // Starts, Lengths, Samples, Paces
     WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
     WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
@@ -1597,8 +1531,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 3  // Best
     WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 5  // OutputROIGradientTensor
-    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen3(at), OUTPUT_ROIGRADIENT_BITS));
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_ROIGRADIENT_BITS));
 #endif
 }

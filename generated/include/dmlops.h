@@ -37219,16 +37219,16 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 0, 3, 0, 8, 27, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
-    {5, dmlops_roi_align_kept},
+    {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
     {0, NULL},
     0,
     {0, NULL},
     {0, NULL},
-    1030,
+    1027,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37246,8 +37246,8 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -37275,12 +37275,6 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list5, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
@@ -37290,6 +37284,7 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_tell_word(planning, &told.numbers, !0);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
 }
@@ -37635,16 +37630,16 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 0, 3, 0, 8, 27, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
-    {5, dmlops_roi_align1_kept},
+    {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
     {0, NULL},
     0,
     {0, NULL},
     {0, NULL},
-    5638,
+    4867,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37662,8 +37657,8 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -37691,12 +37686,6 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list5, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
@@ -37708,21 +37697,22 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_BATCHES", 0, 0}, {"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 31, 0, 14, 0, -1, -1}, {1, 1, 5, 32, 0, 26, 0, -1, -1}, {2, 1, 6, 64, 0, 26, 0, -1, -1}, {3, 1, 7, 128, 0, 27, 0, -1, -1}, {4, 0, 4, 0, 16, 251, 0, -1, -1}, {5, 0, 5, 0, 32, 155, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
-    {8, dmlops_roi_align_grad_kept},
+    {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
     0,
     {0, NULL},
     {0, NULL},
-    774,
+    387,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37772,37 +37762,31 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_list list5;
     list5.count = 0;
-    dmlops_push(&list5, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list5, 2);
+    dmlops_push(&list5, let_RoiCount);
+    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
-    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_RoiCount);
-    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
-    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
+    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 5 & 1));
     dmlops_list list7;
     list7.count = 0;
-    dmlops_push(&list7, let_RoiCount);
-    dmlops_push(&list7, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_push(&list7, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
+    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 6 & 1));
     dmlops_list list8;
     list8.count = 0;
-    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 7 & 1));
+    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_list list10;
-    list10.count = 0;
-    dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
@@ -37813,6 +37797,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, let_RoiCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));

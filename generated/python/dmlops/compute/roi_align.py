@@ -46,9 +46,6 @@ def define(e: Evaluation) -> None:
     def regions() -> Any:
         return entry(desc.ROITensor.Sizes, desc.ROITensor.DimensionCount - 2)
 
-    def batches() -> Any:
-        return entry(desc.InputTensor.Sizes, 0)
-
     def corner(r: Any, j: Any) -> Any:
         return e.single("ROITensor", align((r, j), desc.ROITensor.DimensionCount, 0))
 
@@ -82,49 +79,6 @@ def define(e: Evaluation) -> None:
     def grid(r: Any) -> Any:
         return (samples(r, 0), samples(r, 1))
 
-    def size(d: Any) -> Any:
-        return entry(desc.InputTensor.Sizes, d + 2)
-
-    def covers(d: Any, x: Any) -> Any:
-        return f.both(x >= -1.0, x <= e.as_single(size(d)))
-
-    def high(d: Any, x: Any) -> Any:
-        return clamp(whole(f.ceil(x)), 0, size(d) - 1)
-
-    def low(d: Any, x: Any) -> Any:
-        return clamp(whole(f.floor(x)), 0, size(d) - 1)
-
-    def hat(x: Any, i: Any) -> Any:
-        return f.maximum(1.0 - f.absolute(e.as_double(i) - x), 0.0)
-
-    def near(d: Any, x: Any) -> Any:
-        return clamp(whole(f.ceil(x - 0.5)), 0, size(d) - 1)
-
-    def between(b: Any, c: Any, y: Any, x: Any) -> Any:
-        return (
-            e.sum(
-                lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (b, c, i, j))),
-                Range(low(0, y), high(0, y) + 1),
-                Range(low(1, x), high(1, x) + 1),
-            )
-            if desc.InterpolationMode == enums.InterpolationMode.LINEAR
-            else e.double("InputTensor", (b, c, near(0, y), near(1, x)))
-        )
-
-    def limited(d: Any, x: Any) -> Any:
-        return clamp(x, e.as_single(0.0), e.as_single(size(d) - 1))
-
-    def outside() -> Any:
-        return e.as_double(f.single(desc.OutOfBoundsInputValue))
-
-    def at_point(b: Any, c: Any, y: Any, x: Any) -> Any:
-        return choose(
-            f.both(covers(0, y), covers(1, x)), between(b, c, limited(0, y), limited(1, x)), outside(),
-        )
-
-    def batch(r: Any) -> Any:
-        return e.integer("Batches", (r, 0))
-
     def output_offset() -> Any:
         return e.as_single(-0.5)
 
@@ -138,19 +92,56 @@ def define(e: Evaluation) -> None:
             - input_offset()
         )
 
+    def size(d: Any) -> Any:
+        return entry(desc.InputTensor.Sizes, d + 2)
+
+    def hit(r: Any, d: Any, o: Any, s: Any) -> Any:
+        return f.both(where(r, d, o, s) >= -1.0, where(r, d, o, s) <= e.as_single(size(d)))
+
+    def low(x: Any) -> Any:
+        return whole(f.floor(x))
+
+    def hat(x: Any, i: Any) -> Any:
+        return f.maximum(1.0 - f.absolute(e.as_double(i) - x), 0.0)
+
+    def batches() -> Any:
+        return entry(desc.InputTensor.Sizes, 0)
+
+    def batch(r: Any) -> Any:
+        return clamp(
+            e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)),
+            0,
+            batches() - 1,
+        )
+
+    def near(x: Any) -> Any:
+        return whole(f.ceil(x - 0.5))
+
+    def between(r: Any, c: Any, y: Any, x: Any) -> Any:
+        return (
+            e.sum(
+                lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))),
+                Range(low(y), whole(f.ceil(y)) + 1),
+                Range(low(x), whole(f.ceil(x)) + 1),
+            )
+            if desc.InterpolationMode == enums.InterpolationMode.LINEAR
+            else e.double("InputTensor", (batch(r), c, near(y), near(x)))
+        )
+
+    def held_in(r: Any, d: Any, o: Any, s: Any) -> Any:
+        return clamp(where(r, d, o, s), e.as_single(0.0), e.as_single(size(d) - 1))
+
+    def outside() -> Any:
+        return e.as_double(f.single(desc.OutOfBoundsInputValue))
+
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
-        return at_point(batch(r), c, where(r, 0, o[0], s[0]), where(r, 1, o[1], s[1]))
+        return choose(
+            f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])),
+            between(r, c, held_in(r, 0, o[0], s[0]), held_in(r, 1, o[1], s[1])),
+            outside(),
+        )
 
     e.tensors = {
-        "Batches": Kept(
-            np.int64,
-            sizes=lambda: (regions(), 2),
-            value=lambda at: clamp(
-                e.integer("BatchIndicesTensor", align((at[0],), desc.BatchIndicesTensor.DimensionCount, 0)),
-                0,
-                batches() - 1,
-            ),
-        ),
         "Starts": Kept(
             None,
             sizes=lambda: (regions(), 2),

@@ -47,13 +47,6 @@ def define(e: Evaluation) -> None:
     def regions() -> Any:
         return entry(desc.ROITensor.Sizes, desc.ROITensor.DimensionCount - 2)
 
-    def batches() -> Any:
-        return (
-            entry(sizes_of(desc.OutputGradientTensor), 0)
-            if (desc.OutputGradientTensor is not None)
-            else entry(sizes_of(desc.InputTensor), 0)
-        )
-
     def corner(r: Any, j: Any) -> Any:
         return e.single("ROITensor", align((r, j), desc.ROITensor.DimensionCount, 0))
 
@@ -94,9 +87,6 @@ def define(e: Evaluation) -> None:
     def samples(r: Any, d: Any) -> Any:
         return e.integer("Samples", (r, d))
 
-    def covers(d: Any, x: Any) -> Any:
-        return f.both(x >= -1.0, x <= e.as_single(size(d)))
-
     def output_offset() -> Any:
         return e.as_single(f.single(desc.OutputPixelOffset))
 
@@ -111,13 +101,10 @@ def define(e: Evaluation) -> None:
         )
 
     def hit(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return covers(d, where(r, d, o, s))
+        return f.both(where(r, d, o, s) >= -1.0, where(r, d, o, s) <= e.as_single(size(d)))
 
     def hat(x: Any, i: Any) -> Any:
         return f.maximum(1.0 - f.absolute(e.as_double(i) - x), 0.0)
-
-    def limited(d: Any, x: Any) -> Any:
-        return clamp(x, 0.0, e.as_double(size(d) - 1))
 
     def output_offset2() -> Any:
         return e.as_double(f.single(desc.OutputPixelOffset))
@@ -133,61 +120,65 @@ def define(e: Evaluation) -> None:
         )
 
     def held_in(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return limited(d, where2(r, d, o, s))
+        return clamp(where2(r, d, o, s), 0.0, e.as_double(size(d) - 1))
 
-    def near(d: Any, x: Any) -> Any:
-        return clamp(whole(f.ceil(x - 0.5)), 0, size(d) - 1)
-
-    def limited2(d: Any, x: Any) -> Any:
-        return clamp(x, e.as_single(0.0), e.as_single(size(d) - 1))
+    def near(x: Any) -> Any:
+        return whole(f.ceil(x - 0.5))
 
     def held_in2(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return limited2(d, where(r, d, o, s))
+        return clamp(where(r, d, o, s), e.as_single(0.0), e.as_single(size(d) - 1))
 
     def share(r: Any, d: Any, o: Any, s: Any, i: Any) -> Any:
         return choose(
             hit(r, d, o, s),
             hat(held_in(r, d, o, s), i)
             if desc.InterpolationMode == enums.InterpolationMode.LINEAR
-            else choose(near(d, held_in2(r, d, o, s)) == i, 1.0, 0.0),
+            else choose(near(held_in2(r, d, o, s)) == i, 1.0, 0.0),
             0.0,
         )
 
     def grid(r: Any) -> Any:
         return (samples(r, 0), samples(r, 1))
 
-    def high(d: Any, x: Any) -> Any:
-        return clamp(whole(f.ceil(x)), 0, size(d) - 1)
+    def low(x: Any) -> Any:
+        return whole(f.floor(x))
 
-    def low(d: Any, x: Any) -> Any:
-        return clamp(whole(f.floor(x)), 0, size(d) - 1)
+    def batches() -> Any:
+        return (
+            entry(sizes_of(desc.OutputGradientTensor), 0)
+            if (desc.OutputGradientTensor is not None)
+            else entry(sizes_of(desc.InputTensor), 0)
+        )
 
-    def between(b: Any, c: Any, y: Any, x: Any) -> Any:
+    def batch(r: Any) -> Any:
+        return clamp(
+            e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)),
+            0,
+            batches() - 1,
+        )
+
+    def between(r: Any, c: Any, y: Any, x: Any) -> Any:
         return (
             e.as_single(
                 e.sum(
-                    lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (b, c, i, j))),
-                    Range(low(0, y), high(0, y) + 1),
-                    Range(low(1, x), high(1, x) + 1),
+                    lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))),
+                    Range(low(y), whole(f.ceil(y)) + 1),
+                    Range(low(x), whole(f.ceil(x)) + 1),
                 )
             )
             if desc.InterpolationMode == enums.InterpolationMode.LINEAR
-            else e.single("InputTensor", (b, c, near(0, y), near(1, x)))
+            else e.single("InputTensor", (batch(r), c, near(y), near(x)))
         )
 
     def outside() -> Any:
         return e.as_single(0.0)
 
-    def at_point(b: Any, c: Any, y: Any, x: Any) -> Any:
-        return choose(
-            f.both(covers(0, y), covers(1, x)), between(b, c, limited2(0, y), limited2(1, x)), outside(),
-        )
-
-    def batch(r: Any) -> Any:
-        return e.integer("Batches", (r, 0))
-
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
-        return at_point(batch(r), c, where(r, 0, o[0], s[0]), where(r, 1, o[1], s[1]))
+        return choose(
+            f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])),
+            between(r, c, held_in2(r, 0, o[0], s[0]), held_in2(r, 1, o[1], s[1])),
+            outside(),
+        )
 
     def hat2(x: Any, i: Any) -> Any:
         return f.maximum(1.0 - f.absolute(e.as_single(i) - x), e.as_single(0.0))
@@ -197,21 +188,29 @@ def define(e: Evaluation) -> None:
             hit(r, d, o, s),
             hat2(held_in2(r, d, o, s), i)
             if desc.InterpolationMode == enums.InterpolationMode.LINEAR
-            else choose(near(d, held_in2(r, d, o, s)) == i, e.as_single(1.0), e.as_single(0.0)),
+            else choose(near(held_in2(r, d, o, s)) == i, e.as_single(1.0), e.as_single(0.0)),
             e.as_single(0.0),
         )
 
     def of_sample(at: Any, r: Any, o: Any, s: Any) -> Any:
         return share2(r, 0, o[0], s[0], at[2]) * share2(r, 1, o[1], s[1], at[3])
 
-    def of_best(at: Any, r: Any, o: Any) -> Any:
-        return of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
+    def reaches(at: Any, r: Any, o: Any) -> Any:
+        return (
+            f.both(e.single("Rows", (r, o[0], at[2])) > 0.0, e.single("Columns", (r, o[1], at[3])) > 0.0)
+            if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
+            else of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r))) > 0.0
+        )
 
     def of_sample2(at: Any, r: Any, o: Any, s: Any) -> Any:
         return share(r, 0, o[0], s[0], at[2]) * share(r, 1, o[1], s[1], at[3])
 
-    def of_best2(at: Any, r: Any, o: Any) -> Any:
-        return of_sample2(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
+    def part(at: Any, r: Any, o: Any) -> Any:
+        return (
+            e.double("Rows", (r, o[0], at[2])) * e.double("Columns", (r, o[1], at[3]))
+            if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
+            else of_sample2(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
+        )
 
     def region(at: Any) -> Any:
         return entry(at, desc.ROITensor.DimensionCount - 2)
@@ -247,8 +246,8 @@ def define(e: Evaluation) -> None:
 
     def slope_y(at: Any, c: Any, y: Any, x: Any) -> Any:
         return e.sum(
-            lambda j: (hat(x, j), image(at, c, high(0, y), j) - image(at, c, low(0, y), j)),
-            Range(low(1, x), high(1, x) + 1),
+            lambda j: (hat(x, j), image(at, c, whole(f.ceil(y)), j) - image(at, c, low(y), j)),
+            Range(low(x), whole(f.ceil(x)) + 1),
         )
 
     def y2(at: Any, o: Any, s: Any) -> Any:
@@ -276,8 +275,8 @@ def define(e: Evaluation) -> None:
 
     def slope_x(at: Any, c: Any, y: Any, x: Any) -> Any:
         return e.sum(
-            lambda i: (hat(y, i), image(at, c, i, high(1, x)) - image(at, c, i, low(1, x))),
-            Range(low(0, y), high(0, y) + 1),
+            lambda i: (hat(y, i), image(at, c, i, whole(f.ceil(x))) - image(at, c, i, low(x))),
+            Range(low(y), whole(f.ceil(y)) + 1),
         )
 
     def rises(at: Any, c: Any, o: Any, s: Any) -> Any:
@@ -288,15 +287,6 @@ def define(e: Evaluation) -> None:
         )
 
     e.tensors = {
-        "Batches": Kept(
-            np.int64,
-            sizes=lambda: (regions(), 2),
-            value=lambda at: clamp(
-                e.integer("BatchIndicesTensor", align((at[0],), desc.BatchIndicesTensor.DimensionCount, 0)),
-                0,
-                batches() - 1,
-            ),
-        ),
         "Starts": Kept(
             None,
             sizes=lambda: (regions(), 2),
@@ -349,25 +339,10 @@ def define(e: Evaluation) -> None:
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
-            lambda r, i, j: (
-                e.double("Rows", (r, i, at[2])) * e.double("Columns", (r, j, at[3])),
-                e.double("InputGradientTensor", (r, at[1], i, j)),
-            ),
-            Range(0, roi_count()),
-            Range(0, results(0)),
-            Range(0, results(1)),
-            where=lambda r, i, j: f.both(
-                batch(r) == at[0],
-                e.single("Rows", (r, i, at[2])) > 0.0,
-                e.single("Columns", (r, j, at[3])) > 0.0,
-            ),
-        )
-        if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-        else e.sum(
-            lambda r, o: (of_best2(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))),
+            lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))),
             Range(0, roi_count()),
             box(desc.InputGradientTensor.Sizes[2:]),
-            where=lambda r, o: f.both(batch(r) == at[0], of_best(at, r, o) > 0.0),
+            where=lambda r, o: f.both(batch(r) == at[0], reaches(at, r, o)),
         ),
         "OutputROIGradientTensor": lambda at: e.sum(
             lambda p, s: (

@@ -42,7 +42,6 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_BATCHES", False, False),
         Kept("KEPT_STARTS", True, False),
         Kept("KEPT_LENGTHS", True, False),
         Kept("KEPT_SAMPLES", False, False),
@@ -52,18 +51,18 @@ SHADER = DefinitionShader(
         Kept("KEPT_BEST", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 31, 0, 14, False, -1, -1),
-        Pass(1, True, 5, 32, 0, 26, False, -1, -1),
-        Pass(2, True, 6, 64, 0, 26, False, -1, -1),
-        Pass(3, True, 7, 128, 0, 27, False, -1, -1),
-        Pass(4, False, 4, 0, 16, 251, False, -1, -1),
-        Pass(5, False, 5, 0, 32, 155, False, -1, -1),
+        Pass(0, True, 0, 15, 0, 7, False, -1, -1),
+        Pass(1, True, 4, 16, 0, 13, False, -1, -1),
+        Pass(2, True, 5, 32, 0, 13, False, -1, -1),
+        Pass(3, True, 6, 64, 0, 13, False, -1, -1),
+        Pass(4, False, 4, 0, 16, 125, False, -1, -1),
+        Pass(5, False, 5, 0, 32, 77, False, -1, -1),
     ],
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"],
     float_lists=0,
     divisors=[],
     bounds=[],
-    float_numbers=774,
+    float_numbers=387,
     is_fused=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
@@ -94,11 +93,11 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR5, desc.OutputROIGradientTensor),
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
-    output_gradient_sizes = sizes_of(desc.OutputGradientTensor)
-    input_sizes = sizes_of(desc.InputTensor)
     input_gradient_sizes_entry = entry(input_gradient_sizes, 2)
     number = 1 + 2
     input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
+    output_gradient_sizes = sizes_of(desc.OutputGradientTensor)
+    input_sizes = sizes_of(desc.InputTensor)
     roi_sizes = desc.ROITensor.Sizes
     roi_dimension_count = len(roi_sizes)
     roi_dimension_count2 = roi_dimension_count - 2
@@ -115,7 +114,6 @@ def told(desc: Any, index: int) -> Definition:
                 limited((roi_sizes_entry, 2)) if wanted >> 1 & 1 else (),
                 limited((roi_sizes_entry, 2)) if wanted >> 2 & 1 else (),
                 limited((roi_sizes_entry, 2)) if wanted >> 3 & 1 else (),
-                limited((roi_sizes_entry, 2)) if wanted >> 4 & 1 else (),
                 limited(
                     (
                         roi_sizes_entry,
@@ -125,7 +123,7 @@ def told(desc: Any, index: int) -> Definition:
                         else entry(input_sizes, 2),
                     )
                 )
-                if wanted >> 5 & 1
+                if wanted >> 4 & 1
                 else (),
                 limited(
                     (
@@ -136,20 +134,14 @@ def told(desc: Any, index: int) -> Definition:
                         else entry(input_sizes, number),
                     )
                 )
-                if wanted >> 6 & 1
+                if wanted >> 5 & 1
                 else (),
-                limited(input_gradient_sizes) if wanted >> 7 & 1 else (),
+                limited(input_gradient_sizes) if wanted >> 6 & 1 else (),
             ],
         ),
         [limited(input_gradient_sizes[2:]), limited(input_gradient_sizes[1:])],
         [],
         [
-            (
-                entry(output_gradient_sizes, 0)
-                if desc.OutputGradientTensor is not None
-                else entry(input_sizes, 0)
-            )
-            - 1,
             bits(desc.SpatialScaleY),
             bits(desc.SpatialScaleX),
             input_gradient_sizes_entry,
@@ -160,6 +152,12 @@ def told(desc: Any, index: int) -> Definition:
             bits(desc.OutputPixelOffset),
             bits(desc.InputPixelOffset),
             desc.InterpolationMode == INTERPOLATION_MODE_LINEAR,
+            (
+                entry(output_gradient_sizes, 0)
+                if desc.OutputGradientTensor is not None
+                else entry(input_sizes, 0)
+            )
+            - 1,
             desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE,
             roi_sizes_entry,
             roi_dimension_count2,
