@@ -124,7 +124,8 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|, the logarithm a minimax polynomial (scripts/minimax.py).
 // Error at most 0.502 ulp of a half, over all halves.
 float Softplus(float x)

@@ -112,7 +112,8 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
 // Error at most 0.503 ulp of a half, over all halves.
 float Tanh(float x)

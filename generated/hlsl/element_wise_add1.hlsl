@@ -203,7 +203,8 @@ float Min(float a, float b)
     return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }
 
-#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp of a half, over all halves.
 float Exp(float x)

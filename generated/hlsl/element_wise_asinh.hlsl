@@ -176,7 +176,8 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits. Next to
 // 1, where that of the hardware may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
 // Error at most 0.501 ulp of a half, over all halves.

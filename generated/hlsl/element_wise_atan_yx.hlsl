@@ -140,7 +140,8 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // The angle of the point (x, y) from -pi to pi, as in C: by a minimax polynomial of the smaller coordinate over the
 // larger one (scripts/minimax.py). Infinities are as far as each other, and farther than all halves.
 // Error at most 0.502 ulp of a half, as measured.

@@ -176,7 +176,8 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
 float LogOfParts(float f, int exponent)
 {

@@ -211,7 +211,8 @@ float AngleBeyond(float limit, float x, float angle, inout float low, inout uint
     return angle;
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // cos(high) for |high| up to pi / 4: a minimax polynomial in the square, within 2^-24 (scripts/minimax.py).
 float CosNearZero(float high, float low)
 {

@@ -137,7 +137,8 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The error function: a minimax polynomial below 3/4, then 1 - 2^P(|x|) (scripts/minimax.py); 1 from 3 on.
 // Error at most 0.51 ulp of a half, over all halves.
 float Erf(float x)

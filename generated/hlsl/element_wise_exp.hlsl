@@ -119,7 +119,8 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp of a half, over all halves.
 float Exp(float x)

@@ -163,7 +163,8 @@ int ModulusFloor(int x, int y)
     return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
 }
 
-#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
 // its place nor simplify (x - y) + y to x.
 float LessExact(float x)

@@ -136,7 +136,8 @@ int ModulusTruncate(int x, int y)
     return x < 0 ? -remainder : remainder;
 }
 
-#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {

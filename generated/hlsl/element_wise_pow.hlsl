@@ -467,7 +467,8 @@ double Scaled(double x, float scale, float bias)
 int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
-#if INPUT_BITS == 16 && EXPONENT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && EXPONENT_BITS == 16 && OUTPUT_BITS == 16
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. With |x| = m 2^k
 // and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
 // Error at most 0.51 ulp of a half, as measured.

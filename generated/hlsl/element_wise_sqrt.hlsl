@@ -131,7 +131,8 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The square root; NaN for negative numbers.
 // Error at most 0.501 ulp of a half, over all halves.
 float Sqrt(float x)

@@ -718,7 +718,8 @@ float Min(float a, float b)
     return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }
 
-#if MATRIX_UNITS  // in these, the following are exact to what they can show
+// For these, functions are exact to what halves can show.
+#if MATRIX_UNITS
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp of a half, over all halves.
 float Exp(float x)
