@@ -1422,13 +1422,14 @@ static const uint valueEights = 2 * VALUE_SIXTEENS;  // of a row
 static const uint valuePitch = valueEights + 1;  // one more, against bank conflicts
 static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
-// Group memory: a tile of keys and one of values, and for each wave 16 x 16 floats. All queries pass through it first,
-// 16 of a wave at a time. The less a group needs, the more groups share a processor, which is worth more than a second
-// tile.
-static const uint valueStart = TILE_KEYS * keyPitch, ownStart = valueStart + TILE_KEYS * valuePitch;
-static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch,
-    queriesSize = NUM_THREADS / 32 * 16 * keyPitch;
+// Group memory: two tiles, each of keys and of values, and for each wave 16 x 16 floats. All queries pass through it
+// first, 16 of a wave at a time. While waves read one tile the next one is stored, so they meet once a tile instead of
+// twice.
+static const uint valueStart = TILE_KEYS * keyPitch, tileSize = valueStart + TILE_KEYS * valuePitch;
+static const uint ownStart = 2 * tileSize, ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch;
+static const uint queriesSize = NUM_THREADS / 32 * 16 * keyPitch;
 groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
+static uint tileStart = 0;
 
 struct Eight
 {
@@ -1606,7 +1607,7 @@ void PutKeys(uint thread, uint4 next[keyEach])
     {
         const uint number = thread + i * NUM_THREADS;
         if (TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
-            StoreShared(tiles[number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
+            StoreShared(tiles[tileStart + number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
     }
 }
 
@@ -1632,8 +1633,8 @@ void PutValues(uint thread, uint4 next[valueEach])
     {
         const uint number = thread + i * NUM_THREADS;
         if (TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
-            StoreShared(tiles[valueStart + number / valueEights * valuePitch + number % valueEights], next[i],
-                NON_PRIVATE);
+            StoreShared(tiles[tileStart + valueStart + number / valueEights * valuePitch + number % valueEights],
+                next[i], NON_PRIVATE);
     }
 }
 
@@ -2037,7 +2038,7 @@ void MultiplyKeys(uint own, uint lane, bool areDirect, uint firstKey, LeftMatrix
         [unroll]
         for (uint d = 0; d < QUERY_SIXTEENS; d++)
         {
-            const RightMatrix right = LoadRight(tiles[(firstKey + j * 16) * keyPitch + d * 2], 1, keyPitch,
+            const RightMatrix right = LoadRight(tiles[tileStart + (firstKey + j * 16) * keyPitch + d * 2], 1, keyPitch,
                 NON_PRIVATE);
             [unroll]
             for (r = 0; r < ROW_SIXTEENS; r++)
@@ -2057,13 +2058,14 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
     inout uint4 nextValues[valueEach], inout float2 shifts[ROW_SIXTEENS], inout float2 sums[ROW_SIXTEENS],
     inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
 {
+    ControlBarrier(2, 2, EXCHANGED);
     [loop]
-    for (uint firstKey = 0; firstKey < keys; firstKey += TILE_KEYS)
+    for (uint firstKey = 0; firstKey < keys; firstKey += TILE_KEYS, tileStart = tileSize - tileStart)
     {
         uint j, r;
-        ControlBarrier(2, 2, EXCHANGED);
         PutKeys(thread, nextKeys);
         PutValues(thread, nextValues);
+        // all waves are through with the tile before, so the next one may be stored over it
         ControlBarrier(2, 2, EXCHANGED);
         if (firstKey + TILE_KEYS < keys)  // without this test, compilers move the loads to where they are used
         {
@@ -2119,8 +2121,8 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
                 [unroll]
                 for (uint c = 0; c < VALUE_SIXTEENS; c++)
                 {
-                    const RightMatrix value = LoadRight(tiles[valueStart + (first + j * 16) * valuePitch + c * 2], 0,
-                        valuePitch, NON_PRIVATE);
+                    const RightMatrix value = LoadRight(tiles[tileStart + valueStart + (first + j * 16) * valuePitch
+                        + c * 2], 0, valuePitch, NON_PRIVATE);
                     [unroll]
                     for (r = 0; r < ROW_SIXTEENS; r++)
                         mixed[r][c] = MultiplyAdd(left[r], value, mixed[r][c]);
