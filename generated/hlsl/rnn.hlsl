@@ -2254,44 +2254,36 @@ bool Misses(uint4 states)
     return max(max(states.x, states.y), max(states.z, states.w)) == MISSING;
 }
 
-// All of these that a lane reads, from `places` on. With WAITING some may still be on their way from other groups: the
-// first step left MISSING in their place, and each word, which is stored as a whole, tells for itself. Vulkan's memory
-// model calls it a race that vectors are read without atomics while others store their words; with a fence at each poll
-// steps take a fifth to a third longer, and all that is asked of a device is that no word comes in parts. The loop ends
-// when all states are there, or by MOST_POLLS; a group that works out all rows and columns one after the other has
-// stored all of them itself.
-void FetchStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further, bool isAlone,
+// All of these that a lane reads, from `places` on. True if some are missing.
+bool ReadStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further,
     out uint4 states[AHEAD * statesEach])
 {
     bool misses = false;
-    uint i;
     [unroll]
-    for (i = 0; i < AHEAD * statesEach; i++)
+    for (uint i = 0; i < AHEAD * statesEach; i++)
     {
         const uint eight = (i / statesEach * wavesDeep + deep) * ownDeep * 2
             + (lane + i % statesEach * 32) % (ownDeep * 2);
         states[i] = LoadStates(places[i % statesEach] + further + eight, eight * 8 < depth);
-    }
-#if WAITING
-    [unroll]
-    for (i = 0; i < AHEAD * statesEach; i++)
         misses = misses || Misses(states[i]);
-    [loop]
-    for (uint poll = 0; misses && (poll < MOST_POLLS || isAlone); poll++)
-    {
-        [unroll]
-        for (i = 0; i < AHEAD * statesEach; i++)
-        {
-            const uint eight = (i / statesEach * wavesDeep + deep) * ownDeep * 2
-                + (lane + i % statesEach * 32) % (ownDeep * 2);
-            if (Misses(states[i]))
-                states[i] = LoadStates(places[i % statesEach] + further + eight, true);
-        }
-        misses = false;
-        [unroll]
-        for (i = 0; i < AHEAD * statesEach; i++)
-            misses = misses || Misses(states[i]);
     }
+    return misses;
+}
+
+// The same once all are there. With WAITING some may still be on their way from other groups: the first step left
+// MISSING in their place, and each word, which is stored as a whole, tells for itself. Vulkan's memory model calls it a
+// race that vectors are read without atomics while others store their words; with a fence at each poll steps take a
+// fifth to a third longer, and all that is asked of a device is that no word comes in parts. The loop ends when all
+// states are there, or by MOST_POLLS; a group that works out all rows and columns one after the other has stored all of
+// them itself.
+void FetchStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further, bool isAlone,
+    out uint4 states[AHEAD * statesEach])
+{
+    bool misses = ReadStates(lane, deep, depth, places, further, states);
+#if WAITING
+    [loop]
+    for (uint poll = 1; misses && (poll < MOST_POLLS || isAlone); poll++)
+        misses = ReadStates(lane, deep, depth, places, further, states);
     if (misses)
     {
         AtomicOr(scratch[0].x, OF_DEVICE, 0, GIVEN_UP);
@@ -2387,6 +2379,7 @@ void AddUpSteps(uint item, uint thread, uint step, uint end, bool isAlone)
             if (step > 0 && number < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns)
                 ReadStep(CoordinateOf(step, other, column, row), before[i]);  // under way while states are awaited
         }
+        ControlBarrier(3, 3, EXCHANGED);  // else compilers would wait for states first, which costs a sixth of a step
         uint4 states[AHEAD * statesEach];
         FetchStates(lane, deep, depth, places, further, isAlone, states);
         SumMatrix totals[ownRows];
