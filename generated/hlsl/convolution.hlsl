@@ -2427,12 +2427,20 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave, as many as have room
+// A thread stores four sums at once: neighbours along a row where they are stored together, else in a column, since
+// neighbours of that are other threads'.
+static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
+static const uint sumsAcross = 4 / sumsDown;
+
+// Group memory: a tile of each factor, and after all products 16 rows of some columns of each wave's sums. Where
+// threads store along rows, 32 columns fill more of a line of memory, and take registers that only waves of many rows
+// have anyway. Rows, or columns where threads store these, are so many vectors apart that neither matrices that are
+// stored nor fours that are read meet in a bank; of rows of 16 columns lanes then read 0, 2, 1, 3, and so on.
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
-static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 ? 32 : 16;
-static const uint sumPitch = 5;
-static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
+static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
+static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
+static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
@@ -2618,12 +2626,7 @@ void PutRight(uint thread, RightBuffer next[rightEach * 8])
 }
 #endif
 
-// A thread stores four sums at once: neighbours along a row where they are stored together, else in a column, since
-// neighbours of that are other threads'.
-static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
-static const uint sumsAcross = 4 / sumsDown;
-
-// Where these are in the output, without the row
+// Where four sums are in the output, without the row
 struct Four
 {
     List places[sumsAcross];
@@ -2820,8 +2823,10 @@ void Contract(uint item, uint thread)
 #endif
 
     // Sums pass through a wave's own part of group memory, 16 rows at a time.
-    const uint own = wave * sumColumns * sumPitch;
-    const uint fours = sumsDown == 4 ? sumColumns : 4;  // beside each other
+    const uint own = wave * sumEach;
+    const uint fours = sumColumns / sumsAcross;  // beside each other
+    const uint lineOfLane = lane / fours, rowOfLane = sumsDown == 1 && sumColumns == 16
+        ? (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1 : lineOfLane;
     ControlBarrier(2, 2, EXCHANGED);
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
@@ -2834,13 +2839,13 @@ void Contract(uint item, uint thread)
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
             for (uint b = 0; b < sumColumns; b += 16)
-                StoreSums(tiles[own + b * sumPitch], totals[i][(j + b) / 16], sumsDown == 4 ? 1 : 0, sumPitch,
-                    NON_PRIVATE);
+                StoreSums(tiles[own + (sumsDown == 4 ? b * sumPitch : b / 4)], totals[i][(j + b) / 16],
+                    sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
             for (uint n = 0; n < sumColumns / 8; n++)
             {
-                const uint down = n * (32 / fours) + lane / fours;
+                const uint down = n * (32 / fours) + rowOfLane;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
                 StoreFour(part, number, top + waveTop + i * 16 + down * sumsDown, x, four, sums);
