@@ -24882,6 +24882,8 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
     dmlops_plan_Loop_16* reduced, dmlops_plan_Sets* result);
@@ -30062,11 +30064,10 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
         *result = told->sliding;
         return;
     }
-    dmlops_plan_Window window;
-    dmlops_plan_upright(planning, &factors->window, &window);
+    const dmlops_plan_Window * window = &factors->window;
     const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         told->tensors.count)];
-    int64_t behind = dmlops_subtract(tensor->sizes.count, window.sizes.count);
+    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
     dmlops_plan_int_8 limits;
     limits.count = 0;
     for (int64_t d = 0; d < tensor->sizes.count; ++d) {
@@ -30076,13 +30077,13 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
         }
     }
     dmlops_plan_Frame frame;
-    frame.first = window.right_first;
-    frame.steps = window.right_steps;
-    frame.taps = window.right_taps;
+    frame.first = window->right_first;
+    frame.steps = window->right_steps;
+    frame.taps = window->right_taps;
     frame.limits = limits;
     result->places = factors->right;
-    result->sizes = window.sizes;
-    result->axes = window.axes;
+    result->sizes = window->sizes;
+    result->axes = window->axes;
     result->window = frame;
     result->counted = told->sliding.counted;
     return;
@@ -30310,8 +30311,7 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
         dmlops_plan_int_64_copy(&result->words, &made_2);
         return;
     }
-    dmlops_plan_Window window;
-    dmlops_plan_upright(planning, &told->factors.window, &window);
+    const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * weights = &told->tensors.items[dmlops_item(planning, shader->sliding.weights,
         told->tensors.count)];
     const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
@@ -30321,16 +30321,16 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8 steps;
     steps.count = 0;
     int64_t first = 0;
-    for (int64_t d = 0; d < window.left_first.count; ++d) {
-        const int64_t place = window.left_first.items[d];
+    for (int64_t d = 0; d < window->left_first.count; ++d) {
+        const int64_t place = window->left_first.items[d];
         int64_t stride = weights->strides.items[dmlops_item(planning,
-            dmlops_add(dmlops_subtract(weights->strides.count, window.sizes.count), d), weights->strides.count)];
+            dmlops_add(dmlops_subtract(weights->strides.count, window->sizes.count), d), weights->strides.count)];
         first = dmlops_add(first, dmlops_multiply(place, stride));
         dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
-            window.left_taps.count)], place), stride), INT64_C(4294967296)));
+            dmlops_modulo(dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
+            window->left_taps.count)], place), stride), INT64_C(4294967296)));
     }
-    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t groups = dmlops_max(window->groups, 1);
     int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, output);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning,
         told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output->sizes.count)],
@@ -30355,7 +30355,7 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
     dmlops_plan_padded(planning, &steps, &made_3);
     dmlops_plan_int_16_extend(planning, &constants, made_3.count, made_3.items);
     dmlops_plan_int_8 made_4;
-    dmlops_plan_padded(planning, &window.right_divisors, &made_4);
+    dmlops_plan_padded(planning, &window->right_divisors, &made_4);
     dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
     dmlops_plan_int_16_copy(&result->steps, &constants);
     dmlops_plan_int_64_copy(&result->words, &words);
@@ -30728,10 +30728,30 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     }
 }
 
+/* Products, under a window from its first place on the right factor to its last: a convolution backward with steps of 1
+   is one forward then. */
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    if (window->sizes.count == 0) {
+        dmlops_plan_ordered(planning, told, shader);
+    } else {
+        dmlops_plan_Window made_1;
+        dmlops_plan_upright(planning, window, &made_1);
+        dmlops_plan_Factors made_2;
+        made_2 = told->factors;
+        made_2.window = made_1;
+        dmlops_plan_Definition made_3;
+        made_3 = *told;
+        made_3.factors = made_2;
+        dmlops_plan_ordered(planning, &made_3, shader);
+    }
+}
+
 /* Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over the input,
    others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the passes of the
    definition where those are as good. */
-DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
     dmlops_plan_matrices_of(planning, told, shader, &found);

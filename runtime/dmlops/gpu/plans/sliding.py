@@ -28,7 +28,7 @@ from .loops import (
     times,
 )
 from .matrices import Matrices
-from .phases import is_divided, row_dimension, upright
+from .phases import is_divided, row_dimension
 from .planning import Planning
 from .told import NONE, Sizes, Tensor
 from .tuning import (
@@ -119,7 +119,7 @@ def sliding_of(told: Definition, shader: DefinitionShader) -> Sliding:
     factors = told.factors
     if len(factors.window.sizes) == 0:
         return told.sliding
-    window = upright(factors.window)
+    window = factors.window
     tensor = told.tensors[shader.sliding.tensor]
     behind = len(tensor.sizes) - len(window.sizes)
     limits: Eight = [size for d, size in enumerate(tensor.sizes) if d >= behind]
@@ -267,7 +267,7 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
     """How weights are read, in the order of the shader's constants; nothing where there are none."""
     if shader.sliding.weights == NONE:
         return Weights([], [])
-    window = upright(told.factors.window)
+    window = told.factors.window
     weights, tensor = told.tensors[shader.sliding.weights], told.tensors[shader.sliding.tensor]
     output = told.tensors[shader.sliding.output]
     steps: Eight = []

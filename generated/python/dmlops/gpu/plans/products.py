@@ -11,12 +11,23 @@ from .definition import plan_definition
 from .loops import element_count
 from .matrices import is_of_bytes, matrices_of
 from .matrix_units import plan_matrix_units, suits_units
+from .phases import upright
 from .planning import Planning
 from .sliding import plan_sliding, suits_sliding
 from .thin import is_thin, plan_thin
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """Products, under a window from its first place on the right factor to its last: a convolution backward
+    with steps of 1 is one forward then."""
+    window = told.factors.window
+    if len(window.sizes) == 0:
+        plan_ordered(out, told, shader)
+    else:
+        plan_ordered(out, told._replace(factors=told.factors._replace(window=upright(window))), shader)
+
+
+def plan_ordered(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over
     the input, others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the
     passes of the definition where those are as good."""
