@@ -27,6 +27,7 @@
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
+//   TILE_DEPTH  products that are added to each of its elements at once, a multiple of 64
 //   WAVE_ROWS  rows of a tile that 32 threads work out, a multiple of 16
 //   WAVE_COLUMNS  columns of these, likewise
 //   AHEAD      tiles that are read before they are used, 1 or 2
@@ -1004,9 +1005,10 @@ int RightLess(List at)
 #endif
 
 #if PASS == 1
-static const uint TILE_DEPTH = 64;  // products that are added to each element of a tile at once
-static const uint linePitch = TILE_DEPTH / 16 + 1;  // of a line in group memory; one more, against bank conflicts
-static const uint sumPitch = 5;  // of a row of 16 sums
+static const uint depthVectors = TILE_DEPTH / 16;  // of 16 bytes, in a line
+static const uint linePitch = depthVectors + 1;  // of a line in group memory; one more, against bank conflicts
+static const uint lineSums = depthVectors / 4;  // vectors of the sums of a line, one of them for each 16 bytes
+static const uint sumPitch = 6;  // of a row of 16 sums; two more, against bank conflicts
 static const uint NOWHERE = 0xffffffff;  // in place of an offset
 
 // Adds four products to a sum; all bytes are signed here.
@@ -1036,9 +1038,9 @@ uint4 Turned(uint4 rows)
 static const uint leftLines = TILE_ROWS;
 static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // turns UINT8 into INT8, 128 less
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
-static const uint leftEach = (leftLines + NUM_THREADS - 1) / NUM_THREADS * 4;
+static const uint leftEach = (leftLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
 #else
-static const uint leftEach = (leftLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftEach = (leftLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
 // The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
@@ -1047,10 +1049,10 @@ uint2 LeftPlace(uint thread, uint i)
 {
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
     const uint four = thread + i / 4 * NUM_THREADS;  // lines side by side
-    return uint2(four / 8 * 8 + four % 2 * 4 + i % 4, four / 2 % 4 * 16);
+    return uint2(four / (2 * depthVectors) * 8 + four % 2 * 4 + i % 4, four / 2 % depthVectors * 16);
 #elif LEFT_ALONG
     const uint number = thread + i * NUM_THREADS;
-    return uint2(number / 4, number % 4 * 16);
+    return uint2(number / depthVectors, number % depthVectors * 16);
 #else
     const uint number = thread + i * NUM_THREADS;
     return uint2(number % leftLines, number / leftLines * 16);
@@ -1060,9 +1062,9 @@ uint2 LeftPlace(uint thread, uint i)
 static const uint rightLines = TILE_COLUMNS;
 static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // turns UINT8 into INT8, 128 less
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
-static const uint rightEach = (rightLines + NUM_THREADS - 1) / NUM_THREADS * 4;
+static const uint rightEach = (rightLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
 #else
-static const uint rightEach = (rightLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightEach = (rightLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
 // The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
@@ -1071,10 +1073,10 @@ uint2 RightPlace(uint thread, uint i)
 {
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
     const uint four = thread + i / 4 * NUM_THREADS;  // lines side by side
-    return uint2(four / 8 * 8 + four % 2 * 4 + i % 4, four / 2 % 4 * 16);
+    return uint2(four / (2 * depthVectors) * 8 + four % 2 * 4 + i % 4, four / 2 % depthVectors * 16);
 #elif RIGHT_ALONG
     const uint number = thread + i * NUM_THREADS;
-    return uint2(number / 4, number % 4 * 16);
+    return uint2(number / depthVectors, number % depthVectors * 16);
 #else
     const uint number = thread + i * NUM_THREADS;
     return uint2(number % rightLines, number / rightLines * 16);
@@ -1086,8 +1088,8 @@ uint2 RightPlace(uint thread, uint i)
 static const uint rightStart = leftLines * linePitch;
 static const uint tilesSize = rightStart + rightLines * linePitch;
 static const uint leftSumsStart = NUM_THREADS / 32 * 16 * sumPitch;
-static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines : 0);
-static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines : 0);
+static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines * lineSums : 0);
+static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines * lineSums : 0);
 
 #if MATRIX_UNITS
 static const uint matrixProducts = 32;  // of one multiplication of matrices
@@ -1323,13 +1325,17 @@ void PutLeftSums(uint thread, int sums[leftEach])
     {
         const uint2 place = LeftPlace(thread, i);
         if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[leftSumsStart + place.x][place.y / 16], (uint)sums[i], NON_PRIVATE);
+            StoreWord(tiles[leftSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)sums[i],
+                NON_PRIVATE);
     }
 }
 
 int LeftSum(uint index)
 {
-    const int4 sums = (int4)LoadShared(tiles[leftSumsStart + index], NON_PRIVATE);
+    int4 sums = 0;
+    [unroll]
+    for (uint i = 0; i < lineSums; i++)
+        sums += (int4)LoadShared(tiles[leftSumsStart + index * lineSums + i], NON_PRIVATE);
     return sums[0] + sums[1] + sums[2] + sums[3];
 }
 #endif
@@ -1376,13 +1382,17 @@ void PutRightSums(uint thread, int sums[rightEach])
     {
         const uint2 place = RightPlace(thread, i);
         if (place.x < rightLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[rightSumsStart + place.x][place.y / 16], (uint)sums[i], NON_PRIVATE);
+            StoreWord(tiles[rightSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)sums[i],
+                NON_PRIVATE);
     }
 }
 
 int RightSum(uint index)
 {
-    const int4 sums = (int4)LoadShared(tiles[rightSumsStart + index], NON_PRIVATE);
+    int4 sums = 0;
+    [unroll]
+    for (uint i = 0; i < lineSums; i++)
+        sums += (int4)LoadShared(tiles[rightSumsStart + index * lineSums + i], NON_PRIVATE);
     return sums[0] + sums[1] + sums[2] + sums[3];
 }
 #endif
@@ -1600,7 +1610,8 @@ void Contract(uint item, uint thread)
             [unroll]
             for (uint n = 0; n < 2; n++)
             {
-                const uint y = n * 8 + lane / 4;
+                // no two of these meet in a bank
+                const uint eighth = lane / 4, y = n * 8 + (eighth & 4) + (eighth & 1) * 2 + (eighth & 2) / 2;
                 const int4 sums = (int4)LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE);
                 StoreFour(part, number, end - begin, top, waveTop + i * 16 + y, left + column, four, sums);
             }

@@ -23468,6 +23468,7 @@ typedef struct dmlops_plan_Halves {
 typedef struct dmlops_plan_ByteTile {
     int64_t rows;
     int64_t columns;
+    int64_t depth;
     int64_t wave_rows;
     int64_t wave_columns;
     int64_t ahead;
@@ -24882,7 +24883,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
@@ -28261,15 +28262,17 @@ DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const d
 }
 
 /* The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and arithmetic in
-   which to wait for what is read. */
+   which to wait for what is read. Deep tiles meet at fewer barriers: on an NVIDIA H200 1.16 to 1.26 times as fast,
+   but 0.8 to 0.9 where lines are turned in registers. */
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     has_units, dmlops_plan_ByteTile* result) {
     int is_windowed = found->column_axis == -1;
-    int64_t ahead = (is_windowed || !has_units || (found->depth <= 64)) ? 1 : 2;
     int64_t enough = is_windowed ? 256 : 128;
+    int64_t ahead = (is_windowed || !has_units || (found->depth <= 64)) ? 1 : 2;
     if (found->rows <= 16) {
         result->rows = 16;
         result->columns = 64;
+        result->depth = 64;
         result->wave_rows = 16;
         result->wave_columns = 16;
         result->ahead = ahead;
@@ -28278,22 +28281,44 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     if (found->rows <= 32) {
         result->rows = 32;
         result->columns = 64;
+        result->depth = 64;
         result->wave_rows = 16;
         result->wave_columns = 32;
         result->ahead = ahead;
         return;
     }
+    int is_deep = (ahead == 2) && found->left.is_along && found->right.is_along;
+    if (is_deep && (dmlops_plan_tiles_of(planning, found, 128, 128) >= 256)) {
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 128;
+        result->wave_rows = 64;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        return;
+    }
     if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && has_units) {
         result->rows = 128;
         result->columns = 256;
+        result->depth = 64;
         result->wave_rows = 64;
         result->wave_columns = 64;
         result->ahead = ahead;
         return;
     }
+    if (is_deep && (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough)) {
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 128;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        return;
+    }
     if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
         result->rows = 64;
         result->columns = 128;
+        result->depth = 64;
         result->wave_rows = 32;
         result->wave_columns = (is_windowed && has_units) ? 32 : 64;
         result->ahead = ahead;
@@ -28302,6 +28327,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
         result->rows = 64;
         result->columns = 64;
+        result->depth = 64;
         result->wave_rows = 32;
         result->wave_columns = 32;
         result->ahead = ahead;
@@ -28309,6 +28335,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     }
     result->rows = 16;
     result->columns = 32;
+    result->depth = 64;
     result->wave_rows = 16;
     result->wave_columns = 16;
     result->ahead = ahead;
@@ -28326,7 +28353,7 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
         parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
             dmlops_divide(found->depth, 256)), 8), 1);
     }
-    dmlops_plan_split_into(planning, parts, found->depth, 64, down, across, result);
+    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
     return;
 }
 
@@ -28509,6 +28536,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ? stored : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile.wave_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile.ahead);
@@ -30734,7 +30762,7 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_Window * window = &told->factors.window;
     if (window->sizes.count == 0) {
-        dmlops_plan_ordered(planning, told, shader);
+        dmlops_plan_way(planning, told, shader);
     } else {
         dmlops_plan_Window made_1;
         dmlops_plan_upright(planning, window, &made_1);
@@ -30744,14 +30772,14 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
         dmlops_plan_Definition made_3;
         made_3 = *told;
         made_3.factors = made_2;
-        dmlops_plan_ordered(planning, &made_3, shader);
+        dmlops_plan_way(planning, &made_3, shader);
     }
 }
 
 /* Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over the input,
    others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the passes of the
    definition where those are as good. */
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
     dmlops_plan_matrices_of(planning, told, shader, &found);

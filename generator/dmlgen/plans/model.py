@@ -153,14 +153,16 @@ class Plans:
         return next(module for module, name in classes if name == record)
 
     def _check_names(self) -> None:
-        """In C all modules are one: no two may define the same name, constants and lists apart."""
+        """In C all modules are one, and all functions begin with plan_: no two may define the same name,
+        constants and lists apart."""
         owners: dict[str, Module] = {}
         for module in self.modules.values():
             for node in module.tree.body:
                 if isinstance(node, ast.ClassDef | ast.FunctionDef):
-                    if node.name in owners:
-                        raise module.refused(node, f"{node.name}, as in {owners[node.name].name},")
-                    owners[node.name] = module
+                    name = node.name.removeprefix("plan_")
+                    if name in owners:
+                        raise module.refused(node, f"{name}, as in {owners[name].name},")
+                    owners[name] = module
 
     def _check_rank(self) -> None:
         """Planners run without the generator, so the greatest rank is a constant of theirs, too."""

@@ -22,12 +22,12 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
     with steps of 1 is one forward then."""
     window = told.factors.window
     if len(window.sizes) == 0:
-        plan_ordered(out, told, shader)
+        plan_way(out, told, shader)
     else:
-        plan_ordered(out, told._replace(factors=told.factors._replace(window=upright(window))), shader)
+        plan_way(out, told._replace(factors=told.factors._replace(window=upright(window))), shader)
 
 
-def plan_ordered(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over
     the input, others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the
     passes of the definition where those are as good."""
