@@ -223,8 +223,8 @@ struct Dimension
     int4 stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements of the output
-    uint layers;  // of a window: all that differ in more than its last two dimensions
-    uint planes;  // of the output: likewise
+    uint layers;  // of a window: combinations of all but its last two dimensions
+    uint planes;  // of the output, likewise
     uint reserved0;
     Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
@@ -286,10 +286,10 @@ struct Dimension
     uint matrices;
     uint matrixRows;
     uint matrixColumns;
-    uint matrixDepth;  // products of a sum
-    uint leftDepthStep;  // from one product to the next
+    uint matrixDepth;  // products of a sum: the extent of k
+    uint leftDepthStep;  // stride along k
     uint rightDepthStep;
-    uint partDepth;  // products of a part of a sum
+    uint partDepth;  // products in a part of k
     uint parts;
     uint tilesDown;  // of a matrix
     uint tilesAcross;

@@ -173,10 +173,10 @@ struct Dimension
     uint matrices;
     uint matrixRows;
     uint matrixColumns;
-    uint matrixDepth;  // products of a sum
-    uint leftDepthStep;  // from one product to the next
+    uint matrixDepth;  // products of a sum: the extent of k
+    uint leftDepthStep;  // stride along k
     uint rightDepthStep;
-    uint partDepth;  // products of a part of a sum
+    uint partDepth;  // products in a part of k
     uint parts;
     uint tilesDown;  // of a matrix
     uint tilesAcross;

@@ -111,8 +111,8 @@ struct Dimension
     int4 spatial[2];
     int4 windowSize[2];
     uint count;  // elements of the output
-    uint layers;  // of a window: all that differ in more than its last two dimensions
-    uint planes;  // of the output: likewise
+    uint layers;  // of a window: combinations of all but its last two dimensions
+    uint planes;  // of the output, likewise
     uint reserved0;
     Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x

@@ -25233,7 +25233,7 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* Those of a pass that reads and writes intermediate tensors alone. */
+/* For a pass that accesses intermediate tensors only. */
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
     (void)planning;
     result->query = -1;
@@ -25248,8 +25248,8 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
     return;
 }
 
-/* Whether matrix units work the pass out: the device has them, all floats are halves, and rows are whole vectors of
-   these, few enough that a wave has its sums in registers. `sizes` are those of what is written. */
+/* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
+   eight, short enough for a wave's accumulators to fit in registers. `sizes` are those of the result. */
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
     if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
@@ -25268,7 +25268,7 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
     return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 128);
 }
 
-/* Whether scores, or which of them count, depend on tensors that are there. */
+/* Whether scores, or which keys are masked, depend on tensors that are present. */
 DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors) {
     (void)planning;
@@ -25280,7 +25280,7 @@ DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_pl
     return made_1;
 }
 
-/* How far a coordinate is from the first one, in elements; numbers that follow it do not count. */
+/* The offset of a coordinate, in elements; numbers that follow it are ignored. */
 DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
     dmlops_plan_int_8* strides) {
     int64_t offset = 0;
@@ -25291,7 +25291,7 @@ DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dml
     return offset;
 }
 
-/* Whether the view has a place for each entry of an intermediate tensor, within all limits. */
+/* Whether every entry of an intermediate tensor lies in the view's tensor, and within all limits. */
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes) {
     dmlops_plan_int_64 limits;
@@ -25326,8 +25326,8 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     return 1;
 }
 
-/* The place of the first entry in a tensor, and how far apart batches, heads and rows are, in elements; 0 where there
-   is but one. */
+/* The offset of the first entry in a tensor, and the strides of batches, heads and rows, in elements; 0 where there is
+   only one. */
 DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result) {
     result->count = 0;
@@ -25342,8 +25342,8 @@ DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The tensor of a view, where rows are whole vectors in it, too, and nothing else reads it in the pass; NONE elsewhere.
-   `sizes` are those of the intermediate tensor. */
+/* The tensor of a view, if its rows, too, are whole vectors, and nothing else in the pass reads it; else NONE. `sizes`
+   are those of the intermediate tensor. */
 DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
     if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1)) {
@@ -25368,7 +25368,7 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
     return view->tensor;
 }
 
-/* What the pass reads directly, in vectors of so many elements, and writes in vectors of four. */
+/* What the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four. */
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int64_t vector, dmlops_plan_Sources* result) {
@@ -25391,7 +25391,7 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The tensor of a view of an output, where it has a place for nothing else; NONE elsewhere. */
+/* The tensor of an output's view, if it holds nothing else; else NONE. */
 DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
     int64_t output = dmlops_plan_source_of(planning, attention, view, tensors, sizes, vector);
@@ -25402,7 +25402,7 @@ DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dm
     return output;
 }
 
-/* How many rows, at most, stand in the tensor of a view of the first ones. */
+/* The number of rows, at most, in the tensor of a view of the first rows. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors) {
     if ((view->tensor == -1) || !tensors->items[dmlops_item(planning, view->tensor, tensors->count)].is_present ||
@@ -25412,7 +25412,7 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
     return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
 }
 
-/* The views of all keys and values, where those that are there before have all rows. */
+/* The views, with keys and values in the tensors of the past if these hold all rows. */
 DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     dmlops_plan_AttentionViews* result) {
@@ -25431,14 +25431,14 @@ DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether rows are whole vectors of four, of queries and of what is written. */
+/* Whether rows of queries and of the result are whole vectors of four. */
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes) {
     return (dmlops_modulo(query->items[dmlops_item(planning, 3, query->count)], 4) == 0) &&
         (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0);
 }
 
-/* The sizes with so many rows. */
+/* The same sizes with another number of rows. */
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result) {
     result->count = 0;
@@ -25449,7 +25449,7 @@ DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The view of these rows. */
+/* The view from row `begin` on. */
 DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
     dmlops_plan_View* result) {
     dmlops_plan_int_8 first;
@@ -25464,9 +25464,8 @@ DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* What the pass reads and writes directly, where it would do no more than `plain` says if it knew of no rows before
-   others: if `is_split`, keys and values that were there before are read where they are, and if it `stores`, all may
-   be stored on the way. */
+/* What the pass accesses directly, given what `plain` says without regard to past rows: if `is_split`, keys and values
+   of the past are read in place, and if it `stores`, all may be stored on the way. */
 DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
     kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources* result) {
@@ -25521,8 +25520,8 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
     return;
 }
 
-/* Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches, heads and rows
-   are, in elements. `first` is that place in scratch, which has the rows from number `begin` on. */
+/* A tensor's layout in four words: the offset of the first entry in its buffer, and the strides of batches, heads and
+   rows, in elements. `first` is that offset in scratch, which holds the rows from number `begin` on. */
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
     result) {
@@ -25550,10 +25549,11 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Where queries, keys, values and means are, in four words each. Four more follow: after queries, the number of the
-   first row of those keys and values; after these, where the rows before it are; after means, where parts of them
-   are, in vectors. At the end, where keys and values are stored. Intermediate tensors begin at the words `firsts` of
-   scratch, parts at `first_part`; a word has `each` entries of what is read. */
+/* The layouts of queries, keys, values and the result, four words each. Each is followed by four more: after queries,
+   the number of the first row in the current keys and values; after these, the layouts of the rows before it; after
+   the result, the offset of partial results, in vectors. At the end, the layouts of the stored keys and values.
+   Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`; a word holds `each`
+   entries of what is read. */
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
@@ -25612,9 +25612,9 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros of the pass by matrix units: a group for some rows of a head. Where these are many, waves have 32 each,
-   which halves what they read of group memory; elsewhere 16, and fewer waves where that leaves few groups, or half
-   of them has room for all rows. `sizes` are those of what is written. */
+/* The macros of the pass with matrix units: each group takes some rows of a head. If these are many, waves have 32
+   each, which halves the traffic of shared memory; else 16, and fewer waves if groups are few, or if half of the
+   waves have room for all rows. `sizes` are those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
     sizes, dmlops_plan_AttentionGroups* result) {
@@ -25659,7 +25659,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
     return;
 }
 
-/* The macros of what is read and written directly. */
+/* The macros of what is accessed directly. */
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key, 1));
@@ -25671,8 +25671,8 @@ DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored, 1));
 }
 
-/* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
-   what is written. */
+/* The macros of the pass: each group takes a block of rows of a head, and a block of columns of its values. `sizes` are
+   those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
     by_units, const dmlops_plan_Sources* sources, dmlops_plan_AttentionGroups* result) {
@@ -25722,7 +25722,7 @@ DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_P
     return;
 }
 
-/* Elements in 16 bytes of the one type that all floats have; 1 where they have several. */
+/* Elements in 16 bytes, if all floats have one type; else 1. */
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
     int64_t bits = 0;
@@ -25738,7 +25738,7 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
 }
 
-/* What suits few queries, with so many parts that a GPU is busy, of whole rounds of all threads. */
+/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     dmlops_plan_Parts* result) {
@@ -25800,8 +25800,8 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Words of scratch in which groups leave what they find, where it is to be joined: a row of values for each part of a
-   query, and four more. */
+/* Words of scratch for partial results that are to be combined: for each part of a query a row of values, and four
+   words more. */
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes) {
     if (!parts->applies || (parts->number == 1)) {
@@ -25814,8 +25814,8 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
         dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
 }
 
-/* The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes` are those of
-   what is written. */
+/* The macros of the pass, or, if it `joins`, of the dispatch after it, with one query per group. `sizes` are those of
+   the result. */
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
     dmlops_plan_Parts* parts, int joins, dmlops_plan_AttentionGroups* result) {
@@ -25848,7 +25848,7 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
     return;
 }
 
-/* What ordinary arithmetic has. */
+/* For ordinary arithmetic. */
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result) {
     (void)planning;
     result->rows = 0;
@@ -25861,7 +25861,7 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_S
     return;
 }
 
-/* Whether a tensor is of halves, of which vectors of eight lie side by side. */
+/* Whether a tensor consists of halves in contiguous, aligned vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int found = (tensor->bits == 16) && tensor->is_float;
     found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
@@ -25874,8 +25874,8 @@ DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* Whether the device has matrix units, enough columns fill them, they can read the tensors of which products are made,
-   which have bits in `read`, and `neighbours` are written in fours. */
+/* Whether the device has matrix units, there are columns enough to fill them, they can load all factors, which have
+   bits in `read`, and the `neighbours` that are written are multiples of four. */
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
     read, int64_t columns, int64_t neighbours) {
     for (int64_t place = 0; place < tensors->count; ++place) {
@@ -25888,20 +25888,20 @@ DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const 
         == 0);
 }
 
-/* How many groups work out so many of each. */
+/* The number of groups, given the tile of each. */
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, tile_rows),
         dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
 }
 
-/* How many of a tile's rows are of one sum: neighbours are kept as halves in whole words. */
+/* How many of a tile's rows belong to one sum: a multiple of 4, since neighbours are stored as halves, in whole words. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
     (void)planning;
     return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
 }
 
-/* Matrices as large as leave enough groups. */
+/* Tiles as large as leave enough groups. */
 DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, dmlops_plan_SumsUnits* result) {
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
@@ -25958,7 +25958,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
     return;
 }
 
-/* Whether groups with so many rows of matrices hold all weights, and run all at once. */
+/* Whether groups with that many matrix rows can hold all weights in registers, and are all resident at once. */
 DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, int64_t depth, int64_t tile_rows) {
     int64_t of_each = dmlops_plan_rows_of_each(planning, tile_rows, sums);
@@ -25966,8 +25966,8 @@ DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows
         depth) <= 65536);
 }
 
-/* The same in a recurrence whose groups can wait for one another, with weights that stay in registers where they fit.
-   Then waves have all rows, and share the products of a tile. */
+/* The same for a recurrence whose groups can wait for each other, with weights in registers where they fit. Waves then
+   have all rows, and split the products of a tile. */
 DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
     others, int64_t sums, int64_t depth, dmlops_plan_SumsUnits* result) {
     int64_t tile_rows = dmlops_plan_stays_with(planning, rows, columns, others, sums, depth, 32) ? 32 : 64;
@@ -26516,8 +26516,8 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* Whether phases are worth it: what is next to an element in its phase is next to it on the right factor, too, all
-   phases are there, and not many meet no place at all. */
+/* Whether phases are worth it: neighbours within a phase are also neighbours on the right factor, no phase is empty,
+   and few phases meet no tap at all. */
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output) {
     int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
@@ -26533,8 +26533,8 @@ DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops
     return found;
 }
 
-/* Whether each element of the output meets one place of the window along a dimension, which lies on the right factor
-   where the element is in its phase. */
+/* Whether each output element meets exactly one tap along a dimension, at the coordinate on the right factor that the
+   element has within its phase. */
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
     int64_t first = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
     int64_t last = dmlops_add(first, dmlops_multiply(dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
@@ -26546,7 +26546,7 @@ DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlo
         window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
 }
 
-/* How far apart places of the window are that one phase meets. */
+/* The distance between taps that one phase meets. */
 DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
     int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
     return dmlops_divide(divisor, dmlops_gcd(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
@@ -26563,7 +26563,7 @@ DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const d
     return count;
 }
 
-/* How many places of the window a phase meets at most. */
+/* The most taps that any phase meets. */
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window) {
     int64_t places = 1;
     for (int64_t d = 0; d < window->sizes.count; ++d) {
@@ -26574,13 +26574,13 @@ DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const d
     return places;
 }
 
-/* The dimension of the left factor that counts rows, 0 or 1; the other one counts channels. */
+/* The left factor's dimension of rows, 0 or 1; the other one has the channels. */
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output) {
     return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
 }
 
-/* The same window, its places in the order in which they lie on the right factor. */
+/* The same window with its taps in the order in which they lie on the right factor. */
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result) {
     dmlops_plan_int_8 left_first;
@@ -26623,7 +26623,7 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Those of an output for which tiles are no faster. */
+/* For outputs that tiles do not speed up. */
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
@@ -26653,7 +26653,7 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
     return;
 }
 
-/* The longest dimension that only one factor has; NONE where there is none. */
+/* The longest dimension that only one factor has, or NONE. */
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others) {
     (void)planning;
@@ -26669,8 +26669,8 @@ DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* How a factor is read, of which `axis` counts rows or columns. Along a dimension of the output it goes as far as along
-   all of its own in which that coordinate is taken. */
+/* How a factor is read whose rows or columns run along `axis`. Its stride along a dimension of the output is the sum of
+   its own strides over all dimensions indexed by that coordinate. */
 DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
@@ -26708,8 +26708,7 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* How many neighbours of a factor are vectors wherever sums or lines begin, up to `most`; `axis` counts that many rows
-   or columns. */
+/* The widest vector, up to `most`, that fits wherever sums or lines start; `axis` has that many rows or columns. */
 DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, int64_t most) {
     if ((side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)]) != 1) {
@@ -26725,7 +26724,7 @@ DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* How many of the last dimensions lie side by side in the output, behind that of rows. */
+/* How many of the output's last dimensions, after that of rows, are contiguous. */
 DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
@@ -26742,7 +26741,7 @@ DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const d
     return count;
 }
 
-/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
+/* How many elements are contiguous in the output, as loops over its last dimensions visit them. */
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
@@ -26754,7 +26753,7 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     return run;
 }
 
-/* The sizes of the output, or of its largest phase, 1 along some dimensions. */
+/* The sizes of the output, or of its largest phase, with 1 along some dimensions. */
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 sizes;
@@ -26775,7 +26774,7 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* Whether tiles take the types, and there is enough to do for them. */
+/* Whether tiles support the types, and there is enough work for them. */
 DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t products) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -26789,14 +26788,14 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
     return told->factors.applies && is_whole && !told->is_double && (products >= 4096);
 }
 
-/* Whether the factors are bytes less zero points. */
+/* Whether the factors are bytes with zero points. */
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     return told->factors.applies && !told->tensors.items[dmlops_item(planning, shader->contracted.left,
         told->tensors.count)].is_float;
 }
 
-/* How many products are in a sum. */
+/* The number of products per sum. */
 DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* told) {
     return dmlops_plan_times(planning, told->factors.depth, dmlops_plan_most_places(planning, &told->factors.window));
 }
@@ -26862,7 +26861,7 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The step of the left factor from one place of the window to the next. */
+/* The left factor's stride from one tap to the next. */
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result) {
     int is_even = 1;
@@ -26888,7 +26887,7 @@ DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The output as matrices, with a window: one for each phase of each group. */
+/* The output as matrices, with a window: one matrix per phase of each channel group. */
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &told->factors;
@@ -26980,7 +26979,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Whether places of the window are outside of the tensor. */
+/* Whether any tap lies outside of the tensor. */
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int found = 0;
@@ -27003,8 +27002,8 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* How many neighbouring columns are vectors in the right factor, wherever they begin: more than 1 where each element
-   meets one place of the window, and these lie side by side along all of its dimensions. */
+/* How many adjacent columns form a vector in the right factor, wherever they start: more than 1 only if each element
+   meets a single tap, and these are contiguous along all of the window's dimensions. */
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
@@ -27033,7 +27032,7 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
     return vector;
 }
 
-/* Steps along the dimensions of the output, of which a factor has one. */
+/* Strides along the dimensions of the output, for a factor that has only one of them. */
 DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
     int64_t stride, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 made_1;
@@ -27045,7 +27044,7 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Where the left factor is read at the first place of the window. */
+/* The left factor's offset at the first tap. */
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor) {
     int64_t first = 0;
@@ -27064,7 +27063,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
         dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
 }
 
-/* Neighbours along a row that a thread stores at once. */
+/* Adjacent elements of a row that a thread stores at once: 1 or 4. */
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output) {
     int64_t vector = dmlops_gcd(4, found->run);
@@ -27077,7 +27076,7 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
-/* Tiles whose sums of `depth` products come in so many parts, or fewer, all but the last of whole steps. */
+/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result) {
     int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
@@ -27089,7 +27088,7 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
-/* The constants of a window on the right factor, where that is; none where there is no window. */
+/* The constants of a window on the right factor as it is in memory; none if there is no window. */
 DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27115,8 +27114,8 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     return;
 }
 
-/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
-   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
+/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors and
+   periods; then its strides on the left one. Taps are the distances between those that one phase meets. */
 DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27179,7 +27178,7 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     return;
 }
 
-/* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
+/* The constants of a pass; `first` is the left factor's offset at the first tap. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
@@ -27201,7 +27200,7 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     return;
 }
 
-/* The same; `tap` are the constants of a place of the window. */
+/* The same, given the constants of a tap. */
 DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result) {
@@ -27319,7 +27318,7 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
+/* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27333,13 +27332,13 @@ DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const d
     return !is_direct || (is_scattered && (products >= 67108864));
 }
 
-/* Words from one product to the next of a left factor in order: its rows, side by side. */
+/* Words per product in a packed left factor: all its rows, padded to vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
 }
 
-/* Whether both factors are put in order first where no window is: if one of them has no whole vectors (it `has_gaps`),
-   no two matrices share any of them, and each element is read often. */
+/* Whether both factors are copied first, without a window: if one of them cannot be loaded in whole vectors (it
+   `has_gaps`), no two matrices share any of them, and each element is read often. */
 DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
     if (!has_gaps || (dmlops_min(found->rows, found->columns) < 256)) {
         return 0;
@@ -27358,7 +27357,7 @@ DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlo
     return (products >= 134217728) && (elements < dmlops_divide(INT64_C(2147483648), 4));
 }
 
-/* The same with both factors in order, of which `vector` elements take 16 bytes. */
+/* The same matrices with both factors copied, where `vector` elements take 16 bytes. */
 DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
     dmlops_plan_Matrices* result) {
     dmlops_plan_Side made_1;
@@ -27371,8 +27370,8 @@ DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
-   one after the other. */
+/* The layout of a copied factor, whose `own` rows or columns run along `axis`: lines padded to whole vectors, matrix by
+   matrix. */
 DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, vector),
@@ -27399,20 +27398,20 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The words of both factors in order. */
+/* The words of both copied factors. */
 DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
     vector) {
     return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
         made->right.matrix), made->count), 4), vector);
 }
 
-/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
+/* Whether matrices have so few products that latency, not throughput, limits them. */
 DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles.
-   `channels` are those of a place of the window. */
+/* The tile for these matrices: as large as leaves enough of them. For phases, small tiles are cheaper than splitting k.
+   `channels` are those of one tap. */
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result) {
     if (found->column_axis == -1) {
@@ -27452,7 +27451,7 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The tile that suits matrices under a window: wide ones, since much is done for what is gathered. */
+/* The tile for matrices with a window: wide ones, which amortize the cost of gathering. */
 DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     is_phased, int64_t depth, dmlops_plan_Tile* result) {
     if (found->rows <= 32) {
@@ -27481,7 +27480,7 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
     return;
 }
 
-/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+/* How groups share the work. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
@@ -27501,7 +27500,7 @@ DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
+/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27590,7 +27589,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     }
 }
 
-/* The macros that say how the output counts as matrices, and what tiles have of a window. */
+/* The macros of the matrices' axes and of the window; `taps_at_once` are the taps that tiles hold at once. */
 DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27612,7 +27611,7 @@ DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), taps_at_once);
 }
 
-/* The pass in which a group has a tile, or a part of its sums; it waits for factors that are put in order. */
+/* The pass in which each group computes a tile or its partial sums. It waits for packed factors. */
 DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered) {
@@ -27638,8 +27637,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_out_dispatch(planning, &groups, is_ordered);
 }
 
-/* Pass `number`, in which each thread puts four elements of a factor in order, or adds up the parts of a sum; that one
-   waits for these. */
+/* Pass `number`, in which each thread packs or copies four elements of a factor, or adds up the partial sums of one
+   element. The latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
@@ -27669,7 +27668,7 @@ DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_pl
     return (tensor->bits == 16) && tensor->is_float;
 }
 
-/* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
+/* How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns. */
 DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
     lines, int64_t depth, dmlops_plan_Halves* result) {
     result->is_along = side->is_along;
@@ -27677,8 +27676,8 @@ DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* How the right factor of a convolution is read: eight pixels beside each other where elements meet one place of the
-   window, which is always inside, else element by element. */
+/* How a convolution's right factor is loaded: eight adjacent pixels at once if each output element meets one tap, which
+   is never outside, else element by element. */
 DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27730,7 +27729,7 @@ DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* How the right factor is read. */
+/* How the right factor is loaded. */
 DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
     if (found->column_axis == -1) {
@@ -27741,8 +27740,8 @@ DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The places of a window that tiles have at once. Then rows of the output count as many columns as keep windows from
-   the next row of the tensor: zeros before that are also those behind this one. */
+/* The taps that tiles hold at once. Each row of the output then counts as many columns as keep its windows clear of the
+   tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27785,7 +27784,7 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The same, with more columns for a row of the output where tiles have several places at once. */
+/* The same matrices, with padded output rows if tiles hold several taps at once. */
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
     if (row->taps == 1) {
@@ -27809,8 +27808,8 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such that few
-   groups have many products between barriers, and many groups read little for each. */
+/* The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups, one with many
+   products between barriers; if there are many, one with few loads per product. */
 DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result) {
     if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
@@ -27854,7 +27853,7 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     return;
 }
 
-/* Whether a tile of both factors leaves group memory to others; lines are whole vectors and one more. */
+/* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row) {
     (void)planning;
@@ -27865,8 +27864,7 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tile that suits matrices under a window: as large as leaves enough of them. `channels` are those of a place of
-   the window. */
+/* The tile for matrices with a window: as large as leaves enough of them. `channels` are those of one tap. */
 DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, dmlops_plan_UnitTile* result) {
     int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
@@ -27906,7 +27904,7 @@ DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const 
     return;
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. */
+/* The tile for these matrices: as large as leaves enough of them. */
 DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result) {
     if (found->rows <= 16) {
@@ -27964,7 +27962,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     return;
 }
 
-/* The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here. */
+/* The tile for phases: as large as leaves enough of them, since splitting k costs more here. */
 DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result) {
     if (found->rows <= 32) {
@@ -28014,14 +28012,14 @@ DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const d
     return;
 }
 
-/* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
+/* Whether a convolution has enough rows for tiles 128 high, which load less per product, and enough such tiles. */
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
         found, 128, 128) >= 32);
 }
 
-/* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
-   costs less than that. */
+/* How groups share the work. k is split where there are few tiles, if that gains more than adding up the partial sums
+   costs. */
 DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
@@ -28041,20 +28039,20 @@ DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The vectors of eight of the left factor of a convolution, put in order. */
+/* The vectors of eight in a convolution's packed left factor. */
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
         dmlops_plan_ceil_div(planning, found->depth, 8));
 }
 
-/* Threads in a group that works out a tile. */
+/* Threads in a group, given its tile. */
 DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
     (void)planning;
     return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
         tile->wave_columns)), 32);
 }
 
-/* Whether the device has matrix units, both factors are halves, and there is enough to do. */
+/* Whether the device has matrix units, both factors are halves, and there is enough work. */
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -28066,7 +28064,7 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
 }
 
-/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
+/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -28190,7 +28188,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
 }
 
-/* The same with a left factor in order: rows of whole vectors. */
+/* The same matrices with a packed left factor, its rows padded to whole vectors. */
 DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
@@ -28223,7 +28221,7 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
 }
 
-/* Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for the parts. */
+/* Pass `number`, in which each thread packs one item, or adds up partial sums. The latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
@@ -28246,22 +28244,22 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* Whether the factors are bytes, and there is enough to do. */
+/* Whether the factors are bytes, and there is enough work. */
 DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     int64_t least = (found->column_axis == -1) ? 4 : 1;
     return dmlops_plan_is_of_bytes(planning, told, shader) && found->is_worth && (found->rows >= least);
 }
 
-/* How many neighbours of a factor that is a matrix are read at once; `axis` counts that many lines. */
+/* How many adjacent elements of a plain matrix are loaded at once; `axis` has that many lines. */
 DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth) {
     int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
     return ((vector == 16) && side->is_along) ? vector : ((vector >= 4) ? 4 : 1);
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and arithmetic in
-   which to wait for what is read. */
+/* The tile for these matrices: as large as leaves enough of them. Windows need more groups, and enough arithmetic to
+   hide the latency of their loads. */
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     has_units, dmlops_plan_ByteTile* result) {
     int is_windowed = found->column_axis == -1;
@@ -28315,7 +28313,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     return;
 }
 
-/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+/* How groups share the work. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_ByteTile* tile, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
@@ -28330,14 +28328,14 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Threads in a group that works out a tile. */
+/* Threads in a group, given its tile. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile) {
     (void)planning;
     return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
         tile->wave_columns)), 32);
 }
 
-/* How factors under a window are put in order. Few channels are not worth whole vectors. */
+/* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -28361,7 +28359,7 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The same, whose factors are in order. */
+/* The same matrices with packed factors. */
 DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
     dmlops_plan_Matrices* result) {
@@ -28400,7 +28398,7 @@ DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const 
     return;
 }
 
-/* Bytes from one pixel of the right factor to the next along each dimension of the window, in order. */
+/* Strides in bytes along each dimension of the window, in the packed right factor. */
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
@@ -28420,13 +28418,13 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
     return;
 }
 
-/* Whether something is subtracted from the bytes of a factor, as they count in tiles. */
+/* Whether a factor's bytes have a zero point, as tiles hold them: UINT8 always does. */
 DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
     (void)planning;
     return lessens || !tensor->is_signed;
 }
 
-/* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
+/* One dispatch, preceded by one if factors are packed, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -28536,7 +28534,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     }
 }
 
-/* The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are. */
+/* The macros of how factors are loaded: from scratch, `gathered` bytes at once, or from the tensors if that is 0. */
 DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* made, int64_t gathered) {
     const dmlops_plan_Side * left = &made->left;
@@ -28561,7 +28559,7 @@ DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
 }
 
-/* The constants of the pass that multiplies factors in order, behind the parts of sums. */
+/* The constants of the pass that multiplies packed factors, which follow the partial sums in scratch. */
 DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
     part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
@@ -28585,7 +28583,7 @@ DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const d
     return;
 }
 
-/* The constants of a pass that reads the factors where they are. */
+/* The constants of a pass that reads the factors from their tensors. */
 DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
@@ -28597,8 +28595,8 @@ DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const
     return;
 }
 
-/* Pass `number`, in which each thread puts so many bytes of a factor in order, or adds up the parts of a sum; that one
-   waits for these. */
+/* Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up the partial sums of one element. The
+   latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     int64_t number, int64_t vector, int64_t items) {
@@ -29823,7 +29821,7 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     return;
 }
 
-/* The entries that most tiles need: the box of an element, and what further elements add to it. */
+/* The entries that most tiles need: the box of one element, and what the other elements add to it. */
 DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, int64_t across, int64_t rows) {
     int64_t count = 1;
@@ -29842,7 +29840,7 @@ DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, cons
     return count;
 }
 
-/* The tile of a group. */
+/* A group's tile. */
 DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_NearbyTile* result) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->nearby.output,
@@ -29867,7 +29865,7 @@ DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* One dispatch; the passes of the definition where groups have no room. */
+/* One dispatch; the definition's own passes if groups have no room. */
 DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_NearbyTile tile;
@@ -30089,7 +30087,7 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
+/* The window along one of its dimensions, counted from the last; a single tap beyond the first dimension. */
 DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result) {
     int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
@@ -30117,7 +30115,7 @@ DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether the shader has such a way for the description. */
+/* Whether the shader can slide the window of this description. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
@@ -30138,8 +30136,8 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return is_straight;
 }
 
-/* Whether a contraction has a window, and so few rows for each group of channels that they make no tile, or so few
-   products that tiles leave most of a GPU idle. Places that are quotients only blocks have. */
+/* Whether a contraction has a window, and so few rows per channel group that they make no tile, or so few products that
+   tiles leave most of a GPU idle. Fractional steps require blocks. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -30155,7 +30153,7 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     return ((found->rows < 4) || (products <= few)) && dmlops_plan_in_blocks(planning, told, shader);
 }
 
-/* Whether threads work out blocks. */
+/* Whether threads compute blocks. */
 DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
@@ -30178,7 +30176,7 @@ DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_
     return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
 }
 
-/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
+/* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
     int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
@@ -30186,26 +30184,26 @@ DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dml
         dmlops_multiply(down->places, across->places)), channels);
 }
 
-/* What the first place of the window for element 0 leaves over. */
+/* The remainder at the first tap of the window for element 0. */
 DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
     (void)planning;
     return dmlops_modulo(line->first, line->divisor);
 }
 
-/* How far elements are apart that leave the same remainder. */
+/* The distance between elements that leave the same remainder. */
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
     (void)planning;
     return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
 }
 
-/* How far the windows of so many neighbours reach together. */
+/* The extent that the windows of so many adjacent elements cover together. */
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
     return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
         dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
         line->divisor), 1);
 }
 
-/* Whether a thread can hold what a block of that size needs. */
+/* Whether a thread's registers can hold what a block of that size needs. */
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns) {
     int is_small = (dmlops_multiply(rows, columns) <= 64) && (dmlops_min(down->step, across->step) > 0);
@@ -30215,7 +30213,7 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
         columns)) <= 40);
 }
 
-/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
+/* The block of a thread: as large as leaves enough of them, if up to `shares` threads share each. */
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares,
     dmlops_plan_Block* result) {
@@ -30259,13 +30257,13 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How many threads may share the layers of a block: those of a sum. */
+/* How many threads may share the layers of a block: more than one for sums only. */
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers) {
     return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
 }
 
-/* How many threads share a block: more where there are few blocks. */
+/* How many threads share a block: more if there are few blocks. */
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
     int64_t shares = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
@@ -30275,7 +30273,7 @@ DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t b
     return shares;
 }
 
-/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
+/* How many adjacent elements along the last dimension form aligned vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t last = dmlops_subtract(tensor->sizes.count, 1);
     int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
@@ -30289,7 +30287,7 @@ DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const
     return vector;
 }
 
-/* How many threads share a window, so that they read neighbours: more where there are few windows. */
+/* How many threads share a window, reading adjacent taps: more if there are few windows. */
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
     int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
     while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
@@ -30299,7 +30297,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
     return lanes;
 }
 
-/* How weights are read, in the order of the shader's constants; nothing where there are none. */
+/* How weights are read, in the order of the shader's constants; empty if there are none. */
 DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
     if (shader->sliding.weights == -1) {
@@ -30362,8 +30360,7 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
-   along. */
+/* The tensor's strides along the dimensions of the output, except those that the window moves along. */
 DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 steps;
@@ -30462,7 +30459,7 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block->lead);
 }
 
-/* Whether other outputs are there, too, which only blocks give. */
+/* Whether other outputs are wanted, too, which only blocks can compute. */
 DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     (void)planning;
@@ -30475,7 +30472,7 @@ DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* One dispatch; the passes of the definition where windows do not fit. */
+/* One dispatch; the definition's own passes if windows do not fit. */
 DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
@@ -30586,7 +30583,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The same with rows and columns, and with them the factors, in each other's place. */
+/* The transposed problem: rows and columns, and with them the factors, swapped. */
 DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result) {
     (void)planning;
@@ -30601,7 +30598,7 @@ DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The matrices, turned where they have too many rows. */
+/* The matrices, transposed if they have too many rows. */
 DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Matrices* found, dmlops_plan_Thin* result) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -30619,7 +30616,7 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether there are few rows or columns, enough to do, and whole vectors of floats to read. */
+/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. */
 DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     if ((told->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
@@ -30636,7 +30633,7 @@ DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_pl
         vector) == vector);
 }
 
-/* As many lanes as keep a GPU busy. Sums are worked out in parts where there are few groups even so. */
+/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
 DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
     vector, dmlops_plan_Lanes* result) {
     int is_along = matrices->right.is_along;
@@ -30664,7 +30661,7 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* One dispatch, and one after it where sums are worked out in parts. */
+/* One dispatch, followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Thin thin;
@@ -30728,8 +30725,8 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Products, under a window from its first place on the right factor to its last: a convolution backward with steps of 1
-   is one forward then. */
+/* Plans the products with the window's taps in the order in which they lie on the right factor: a backward convolution
+   with steps of 1 becomes a forward one. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -30748,9 +30745,9 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
     }
 }
 
-/* Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over the input,
-   others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the passes of the
-   definition where those are as good. */
+/* Bytes and thin matrices take passes of their own; windows with few rows or few products slide over the input; others
+   use matrix units where these suit, else tiles of ordinary arithmetic, else the definition's own passes where those
+   are as good. */
 DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
