@@ -168,7 +168,7 @@ struct Dimension
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputParametersSizes[2];
     int4 inputParametersStrides[2];
     int4 inputFirstMomentSizes[2];

@@ -114,7 +114,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     int includePadding;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];

@@ -315,7 +315,7 @@ struct Dimension
     uint leftTapStep;
     uint leftMatrixStep;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];

@@ -153,7 +153,7 @@ struct Dimension
     uint leftTapStep;
     uint leftMatrixStep;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputZeroPointSizes[2];

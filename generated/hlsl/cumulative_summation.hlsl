@@ -68,7 +68,7 @@ typedef OUTPUT_STORED OutputElements;
     uint inputStep;  // stride along the axis
     uint outputStart;
     uint outputStep;
-    uint exclusive;  // 1 if results leave out the element in their own place, else 0
+    uint exclusive;  // 1 if results exclude the element at their own place, else 0
     uint reserved0;
     uint reserved1;
     uint reserved2;

@@ -60,7 +60,7 @@ struct Dimension
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 aScaleSizes[2];

@@ -190,7 +190,7 @@ struct Dimension
     int k2;
     float beta;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 bSizes[2];

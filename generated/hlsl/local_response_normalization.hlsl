@@ -44,7 +44,7 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];

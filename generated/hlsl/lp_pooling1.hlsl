@@ -111,7 +111,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     int p;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];

@@ -148,7 +148,7 @@ struct Dimension
 
 [[vk::binding(12, 0)]] cbuffer Params : register(b0)
 {
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 weightSizes[2];

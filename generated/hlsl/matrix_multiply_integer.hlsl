@@ -129,7 +129,7 @@ struct Dimension
     int outputDimensionCount2;
     int bZeroPointDimensionCount;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 aZeroPointSizes[2];

@@ -117,7 +117,7 @@ struct Dimension
     Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];

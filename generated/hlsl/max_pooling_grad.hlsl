@@ -76,7 +76,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     int keptWinnerFirst;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];

@@ -185,7 +185,7 @@ struct Dimension
 
 [[vk::binding(15, 0)]] cbuffer Params : register(b0)
 {
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 querySizes[2];
     int4 queryStrides[2];
     int4 keySizes[2];

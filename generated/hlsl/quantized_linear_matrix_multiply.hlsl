@@ -157,7 +157,7 @@ struct Dimension
     int max_4;
     int bZeroPointDimensionCount;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 aScaleSizes[2];

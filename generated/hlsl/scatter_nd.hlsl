@@ -60,7 +60,7 @@ struct ScatterLookup
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u1);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // elements of the output where a dispatch writes or copies all, else of the updates
+    uint count;  // elements of the output if a dispatch writes or copies them all, else of the updates
     uint groupColumns;  // thread groups along x
     uint reserved0;
     uint reserved1;

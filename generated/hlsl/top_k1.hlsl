@@ -62,13 +62,13 @@ struct Dimension
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPlaces : register(u3);
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // elements of tiles, or of runs to be merged, of all lines; or lines to select from
+    uint count;  // elements of tiles, or of runs to be merged, over all lines; or lines to select from
     uint groupColumns;  // thread groups along x
     uint length;  // of a line
     uint kept;  // elements that are kept of each tile or pair of runs, at most
-    uint runs;  // to be merged, a line
+    uint runs;  // to be merged, per line
     uint runLength;  // elements that a run has room for
-    uint runSpan;  // elements of the line that a run is from
+    uint runSpan;  // elements of the line that a run comes from
     uint inputStep;  // strides along the axis
     uint outputValueStep;
     uint outputIndexStep;

@@ -91,7 +91,7 @@ struct Dimension
     int inputDimensionCount;
     int inputDimensionCount2;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];

@@ -24957,7 +24957,7 @@ DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t nu
     return dmlops_subtract(0, dmlops_divide(dmlops_subtract(0, number), divisor));
 }
 
-/* The greatest power of 2 that is no more than either. */
+/* The greatest power of 2 that is not above either. */
 DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit) {
     int64_t power = 1;
     while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(2, power) <= dmlops_min(number, limit))) {
@@ -24966,14 +24966,14 @@ DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t
     return power;
 }
 
-/* The product of counts; COUNT_LIMIT for all that are as large. */
+/* The product of counts, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b) {
     (void)planning;
     int64_t product = dmlops_multiply(a, b);
     return (product < INT64_C(4294967296)) ? product : INT64_C(4294967296);
 }
 
-/* The product of sizes; COUNT_LIMIT at most. */
+/* The product of sizes, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
@@ -24983,7 +24983,7 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
     return count;
 }
 
-/* How often the body of a nest of loops runs; COUNT_LIMIT at most. */
+/* How often the body of nested loops runs, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
@@ -24993,7 +24993,7 @@ DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlop
     return count;
 }
 
-/* The next resource of the next dispatch: a tensor, as `buffer`. */
+/* Binds a tensor, as `buffer`, to the next resource of the next dispatch. */
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Buffer* buffer) {
     if (tensor->is_output) {
@@ -25003,7 +25003,7 @@ DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Refuses a tensor with more elements, gaps included, than shaders count to. */
+/* Refuses a tensor that spans more elements, gaps included, than shaders count. */
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t span = 1;
     int64_t longest = 1;
@@ -25019,7 +25019,7 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
     }
 }
 
-/* Whether one loop over both goes the same way. */
+/* Whether one loop can replace the two. */
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner) {
     dmlops_plan_int_16 made_1;
@@ -25031,7 +25031,7 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
     return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
 
-/* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
+/* The same loops in the same order, merged as far as possible: none if there is only one coordinate. */
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 found;
@@ -25055,7 +25055,7 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
     return;
 }
 
-/* The same loops, as few as possible, the last tensor's greatest stride outermost. */
+/* The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost. */
 DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
     result) {
     dmlops_plan_Loop_16 ordered;
@@ -25077,7 +25077,7 @@ DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* A loop over every so many elements. */
+/* A loop over every `step`-th element. */
 DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t step,
     dmlops_plan_Loop* result) {
     dmlops_plan_int_16 made_1;
@@ -25107,7 +25107,7 @@ DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size
     return;
 }
 
-/* Loops as shaders take them. Negative strides become what adds up to the same in 32 bits. */
+/* Loops as shaders take them. Negative strides become their 32-bit two's complement. */
 DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_10* result) {
     result->count = 0;
@@ -25126,7 +25126,7 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Dimensions of these sizes, which no strides go along with. */
+/* Dimensions of these sizes, without strides. */
 DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
     dmlops_plan_Dimension_10* result) {
     result->count = 0;
@@ -25141,7 +25141,7 @@ DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The loop over one coordinate alone. */
+/* The loop over a single coordinate. */
 DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
     result) {
     dmlops_plan_int_16 made_1;
@@ -25154,7 +25154,7 @@ DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, 
     return;
 }
 
-/* Elements that one store can write: neighbours along a loop, at most 4 of them and 16 bytes. */
+/* Elements that one store can write: adjacent ones along a loop, at most 4 and at most 16 bytes. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
     const dmlops_plan_int_64* others) {
     (void)planning;
@@ -25169,7 +25169,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_
     return ((bits == 8) && (vector < 4)) ? 1 : vector;
 }
 
-/* Thread groups for that many threads, each of which numbers so many items. */
+/* Thread groups for that many threads, each of which counts `each` items. */
 DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t each,
     dmlops_plan_Groups* result) {
     int64_t groups = dmlops_plan_ceil_div(planning, threads, in_group);
@@ -25186,7 +25186,7 @@ DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, 
     return;
 }
 
-/* An integer as 32 bits, which it must fit with a sign. */
+/* An integer as 32 bits; it must fit as a signed one. */
 DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
     if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
@@ -25200,7 +25200,7 @@ DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_p
     return number->is_float ? number->value : dmlops_plan_integer(planning, number->value);
 }
 
-/* Loops over all dimensions of the first tensor but the axis, merged; there is at least one. */
+/* Loops over all dimensions of the first tensor but the axis, merged; at least one. */
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 loops;
@@ -25989,7 +25989,7 @@ DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_
     return;
 }
 
-/* What any other pass has. */
+/* For any other pass. */
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
     dmlops_plan_SumsUnits made_1;
     dmlops_plan_no_units(planning, &made_1);
@@ -26008,7 +26008,7 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
     return;
 }
 
-/* The sizes of what is written at once: of a recurrence, one step. */
+/* The sizes of what is written at once: a single step of a recurrence. */
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result) {
     dmlops_plan_int_8 step;
@@ -26021,7 +26021,7 @@ DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* How many coordinates there are along some dimensions, given as bits. */
+/* The number of coordinates along some dimensions, given as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
     dimensions) {
     int64_t count = 1;
@@ -26034,7 +26034,7 @@ DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const d
     return count;
 }
 
-/* Whether groups are faster: there are many products, and of all that they are made of as many. */
+/* Whether groups are faster: there are many products, and all factors have the same extent of k. */
 DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
     int64_t depth = tensors->items[dmlops_item(planning, one->weights,
@@ -26057,7 +26057,7 @@ DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const 
         one->sums) >= 4096;
 }
 
-/* Neighbouring weights of one sum that are read at once. */
+/* Adjacent weights of one sum that are loaded at once. */
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights) {
     int is_whole = (weights->strides.items[dmlops_item(planning, -1, weights->strides.count)] == 1) &&
         (dmlops_modulo(weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], 4) == 0);
@@ -26069,7 +26069,7 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
     return is_whole ? 4 : 1;
 }
 
-/* What suits the sizes of what is written at once, by matrix units or else ordinary arithmetic. */
+/* The tile for these sizes, with matrix units if they suit, else with ordinary arithmetic. */
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
@@ -26118,7 +26118,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Many threads for some rows and up to 4 columns; a single group works these out one after the other. */
+/* Many threads on some rows and up to 4 columns; a single group computes these blocks one after another. */
 DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
     int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
     int64_t in_group = 4;
@@ -26148,9 +26148,9 @@ DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Up to 32 columns, and as many rows as leave enough groups, large ones where there are many more; in a recurrence
-   whose groups could wait up to 8, and so few groups that these can. It has the same tiles on all devices, and so
-   the same results. */
+/* Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. In a recurrence whose
+   groups could wait for each other, up to 8 columns, and few enough groups that they can. Tiles do not depend on the
+   device, so neither do results. */
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
     result) {
@@ -26213,7 +26213,7 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     return;
 }
 
-/* The macros of a pass of sums, whose groups go from this step to the next if it `goes_on`. */
+/* The macros of a pass of sums, whose groups continue from this step to the next if it `goes_on`. */
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int goes_on,
     int64_t step) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)(goes_on && tile->is_alone));
@@ -26237,7 +26237,7 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
 }
 
-/* The type of an element in a buffer; of a whole word where that holds several. */
+/* The type of an element in a buffer; a whole word if that packs several. */
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
     if (is_float) {
@@ -26283,18 +26283,19 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
     }
 }
 
-/* The same of a tensor whose elements are only moved. */
+/* The same for a tensor whose elements are only moved. */
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
 }
 
-/* The macros of a scratch buffer with the tensor's elements as they are computed, in 32 or 64 bits. */
+/* The macros of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
 DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
     tensor) {
     dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->is_float, tensor->is_signed);
 }
 
-/* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they count to less. */
+/* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as none, since they
+   count to less. */
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value) {
     if (!((-INT64_C(2147483648)) <= value && value < INT64_C(4294967296))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
@@ -26304,7 +26305,7 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
         dmlops_subtract(INT64_C(2147483648), 1);
 }
 
-/* The words of a list of integers. */
+/* A list of integers as words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
     dmlops_plan_int_8 words;
@@ -26319,7 +26320,7 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* Words, with zeros up to eight. */
+/* Words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
     dmlops_plan_int_8 words;
@@ -26330,13 +26331,13 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* By which shaders multiply instead; those less than 1 stand for 1. */
+/* What shaders multiply by instead of dividing; divisors below 1 count as 1. */
 DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor) {
     (void)planning;
     return dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1), dmlops_max(divisor, 1));
 }
 
-/* The least value of a data type, as HLSL. */
+/* The least value of a data type, in HLSL. */
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
     if (is_float) {
@@ -26351,7 +26352,7 @@ DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t 
     return (bits == 16) ? "(-32767-1)" : ((bits == 32) ? "(-2147483647-1)" : "((int64_t)1<<63)");
 }
 
-/* The greatest value of a data type, as HLSL. */
+/* The greatest value of a data type, in HLSL. */
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
     if (is_float) {
@@ -26369,7 +26370,7 @@ DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t
     return (bits == 16) ? "65535" : ((bits == 32) ? "4294967295u" : "(~(uint64_t)0)");
 }
 
-/* The macros and resources of tensors, and the words of their sizes and strides. */
+/* Defines the macros and binds the resources of tensors; returns their sizes and strides as words. */
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
@@ -26400,7 +26401,7 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
     return;
 }
 
-/* The words of fused activations, and a bit for each kind that is among them. */
+/* The words of fused activations, and a bit mask of their kinds. */
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
     dmlops_plan_int_32 words;
@@ -26434,8 +26435,8 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
     return;
 }
 
-/* The macros and resources of tensors, and what the description alone gives. Intermediate tensors, those that are
-   `wanted`, as bits, begin at the words `firsts` of scratch. */
+/* Defines the macros and binds the resources of tensors; returns what depends on the description alone. The
+   intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
 DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, const dmlops_plan_Buffer*
     stand_in, dmlops_plan_Known* result) {
@@ -27243,7 +27244,7 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     return;
 }
 
-/* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
+/* The place of each intermediate tensor. Those that no output needs have none; their sizes may be meaningless. */
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
     dmlops_plan_Sources made_1;
@@ -27252,8 +27253,8 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors that are
-   `copied`, as bits. */
+/* The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are followed by
+   copies as halves. */
 DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
@@ -27281,7 +27282,7 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
     return;
 }
 
-/* The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere. */
+/* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 left;
@@ -27295,8 +27296,8 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Refuses tensors that shaders cannot address and an output of more elements than they count, and tells all tensors and
-   what else the description gives alone. The output stands in for those that are absent. */
+/* Refuses tensors that shaders cannot address, and an output with more elements than they count; then tells all tensors
+   and whatever else depends on the description alone. The output stands in for absent tensors. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result) {
     dmlops_out_begin(planning);
@@ -28614,7 +28615,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, co
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* The sizes of what a pass goes through. */
+/* The sizes of the box that a pass visits. */
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
     if (one->box_list != -1) {
@@ -28630,7 +28631,7 @@ DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The tensors that are there, as bits. */
+/* The tensors that are present, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
     int64_t found = 0;
@@ -28643,14 +28644,14 @@ DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
+/* Whether a pass writes an output that is present, or an intermediate tensor that is wanted. */
 DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
     wanted) {
     (void)planning;
     return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
 }
 
-/* The intermediate tensors that lead to outputs, and those written with them, as bits. */
+/* The intermediate tensors that lead to outputs, and those written along with them, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Pass_32 made_1;
@@ -28662,8 +28663,8 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
 
-/* The same of some passes, where tensors are there as bits say. The last ones come first, since passes read what
-   earlier ones write. Only recurrences read in circles; this ends since bits only ever join. */
+/* The same for some passes, if the tensors in `there` are present. Goes backwards, since passes read what earlier ones
+   write; only recurrences are circular. Ends because bits are only ever added. */
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
     int64_t wanted = 0;
     int64_t before = -1;
@@ -28683,8 +28684,8 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
     return wanted;
 }
 
-/* All passes, where attention reads and writes these tensors of the description: it reads fewer intermediate ones, and
-   others do not write what it writes. */
+/* All passes, if attention accesses these tensors of the description directly: it reads fewer intermediate ones, and
+   other passes do not write what it writes. */
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
@@ -28722,13 +28723,13 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* A bit, where there is a source. */
+/* The bit, if there is a source. */
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit) {
     (void)planning;
     return (source == -1) ? 0 : dmlops_shift(1, bit);
 }
 
-/* The passes that lead to outputs: attention without copies, sums by groups, where these suit. */
+/* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
 DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
     dmlops_plan_Sources made_1;
@@ -28819,8 +28820,8 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts reads of
-   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
+/* The intermediate tensors kept as halves, as bits: what attention with matrix units or by parts reads as halves, each
+   written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
     int64_t halves = 0;
@@ -28847,7 +28848,7 @@ DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const d
     return halves;
 }
 
-/* Whether passes that lead to outputs read the keys or the values of attention, besides that itself. */
+/* Whether passes that lead to outputs, other than attention itself, read its keys or values. */
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
@@ -28862,7 +28863,7 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
     return 0;
 }
 
-/* The passes that are needed, those of sums in place of what they replace, one or several. */
+/* The passes that are needed, with those of sums in place of the one or several that they replace. */
 DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result) {
@@ -28916,7 +28917,7 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     return -1;
 }
 
-/* What groups work out in a pass of sums; nothing in any other. */
+/* The tile of a pass of sums; empty for any other. */
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
     for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
@@ -28933,7 +28934,7 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The dispatches; none where every output is absent. */
+/* The dispatches; none if every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_out_begin(planning);
@@ -29000,7 +29001,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
 }
 
-/* What is bound in place of tensors that are absent: the first output that is there. */
+/* What is bound in place of absent tensors: the first output that is present. */
 DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     dmlops_plan_Buffer* result) {
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
@@ -29014,8 +29015,9 @@ DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or where groups can
-   wait for one another, for the first step and for all others, or one for all steps where a single group does. */
+/* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. If its groups can
+   wait for each other, there is one for the first step and one for all others instead; if a single group runs it,
+   one for all steps. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
     int64_t place = 0;
@@ -29059,8 +29061,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     }
 }
 
-/* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none, unless it goes on with
-   the others. */
+/* The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads fewer, unless
+   it goes on with the others. */
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step, int goes_on) {
     (void)planning;
@@ -29075,9 +29077,9 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
     return one->reads;
 }
 
-/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, the first step stands for all of a group that
-   is alone; else step 1 for all that follow it, and step 2 for what groups that waited in vain have left of them to
-   a single one. */
+/* The dispatch of a pass, for one step if it is recurrent. If it `goes_on`, step 0 stands for all steps of a single
+   group; else step 1 stands for all after step 0, and step 2 for the single group that completes them if groups gave
+   up waiting. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
@@ -29123,7 +29125,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_2, waits);
 }
 
-/* The dispatch of attention, and one that joins its parts. */
+/* The dispatch of attention, and one that combines its parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits) {
@@ -29150,7 +29152,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     }
 }
 
-/* A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone has. */
+/* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. */
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_AttentionGroups* threads, int waits) {
@@ -29174,7 +29176,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_out_dispatch(planning, &groups, waits);
 }
 
-/* A dispatch. */
+/* One dispatch. */
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told) {
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
@@ -29206,7 +29208,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
 }
 
-/* Elements by their coordinates: vectors of neighbours where these are the output's own. */
+/* By coordinates: in vectors if these are the output's own. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
@@ -29275,7 +29277,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Whether vectors of a tensor are neighbours along a loop. */
+/* Whether a tensor can be loaded in vectors along a loop. */
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
     dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector) {
     int64_t bits = told->tensors.items[dmlops_item(planning, place, told->tensors.count)].bits;
@@ -29295,7 +29297,7 @@ DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlop
     return 1;
 }
 
-/* The other dimension of blocks, along which an input is better read, if they are any use. */
+/* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
 DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
     dmlops_plan_Loop_16* loops, int64_t vector) {
     if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
@@ -29312,7 +29314,7 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
     return -1;
 }
 
-/* Loops over square blocks, neighbours along both dimensions one after the other. */
+/* Loops over patches of square blocks, so that neighbouring threads stay close along both dimensions. */
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
@@ -29345,7 +29347,7 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* All tensors in step, as their sizes are those of what is gone through. */
+/* All tensors in step, since they have the sizes of the one visited. */
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
     int64_t unroll = 0;
     int64_t each = 0;
@@ -29473,7 +29475,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Shaders do not check bounds, so nothing may reach beyond a tensor or count past 32 bits. */
+/* Shaders do not check bounds, so nothing may reach beyond a tensor or overflow 32 bits. */
 DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
     int64_t span) {
     if ((span < INT64_C(4294967296)) && (dmlops_multiply(span, tensor->bits) > dmlops_multiply(bytes, 8))) {
@@ -29534,7 +29536,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
     return;
 }
 
-/* Loops, at least one. */
+/* The loops, or a single iteration if there are none. */
 DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
     if (loops->count == 0) {
@@ -29554,7 +29556,7 @@ DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The same movement in elements of up to 16 bytes, where it copies runs of them. */
+/* The same movement in wider elements, up to 16 bytes, if it copies contiguous runs. */
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
     const dmlops_plan_Loop * inner = &moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
@@ -29620,9 +29622,9 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The same movement down strips of a cache line, where the index chooses the row to read from. Row by row, every
-   element of a row may come from another row; by the time its neighbours in memory are wanted, the cache has lost
-   them. The rows of a strip fit. */
+/* The same movement down strips as wide as a cache line, if indices select the row to read from. Row by row, each
+   element of a row may come from another row of the input, and by the time its neighbours in memory are needed, the
+   cache has evicted them. The rows of a strip fit. */
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
     int64_t rank = moved->loops.count;
@@ -29660,7 +29662,7 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The movement as it is, in as few loops as possible. */
+/* The movement as described, in as few loops as possible. */
 DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told, dmlops_plan_Moved*
     result) {
     dmlops_plan_Loop_16 made_1;
@@ -29675,7 +29677,7 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How many of an element's indices are loaded at once, where they lie side by side; else 1. */
+/* How many of an element's indices are loaded at once, if they are contiguous; else 1. */
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits) {
     int64_t width = dmlops_gcd(moved->lookups.count, dmlops_divide(128, index_bits));
@@ -29692,7 +29694,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const d
     return width;
 }
 
-/* The one dispatch that gathers, in the fastest variant of the shader. */
+/* The one dispatch that gathers, with the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
     dmlops_plan_Moved made_1;
     dmlops_plan_moved_of(planning, told, &made_1);
@@ -29785,7 +29787,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* An output by its last two dimensions; one row where there is one dimension alone. */
+/* An output by its last two dimensions; with one row if it has only one dimension. */
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result) {
     int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
@@ -29796,7 +29798,7 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The constants of a pass with so many tiles down and across each plane. */
+/* The constants of a pass with that many tiles down and across each plane. */
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result) {
@@ -29907,7 +29909,7 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The bits of an element that make it nonzero: all, of a float all but the sign. */
+/* A mask of the bits that make an element nonzero: all but the sign of a float, else all. */
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
     if (is_float) {
@@ -29919,7 +29921,7 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
     return (bits == 16) ? "0xffff" : ((bits == 32) ? "0xffffffff" : "0xffffffffffffffff");
 }
 
-/* Three dispatches, the second of one group. */
+/* Three dispatches, the second with one group. */
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
@@ -29979,7 +29981,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* Whether elements that follow one another are neighbours. */
+/* Whether elements are contiguous in row-major order. */
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t stride = 1;
     for (int64_t place = 0; place < tensor->sizes.count; ++place) {
@@ -29993,7 +29995,7 @@ DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_
     return 1;
 }
 
-/* The one dispatch, which writes the next state, too. */
+/* The one dispatch, which also writes the next state. */
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told) {
     dmlops_plan_check_span(planning, &told->output);
     int64_t count = dmlops_plan_element_count(planning, &told->output.sizes);
@@ -30781,7 +30783,7 @@ DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* The least power of 2 that is not below a number, 1 or more. */
+/* The least power of 2 that is not below a positive number. */
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
     (void)planning;
     return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
@@ -30823,7 +30825,7 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The vectors of a part of a set: the whole of it if there are enough sets to keep a GPU busy. */
+/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU. */
 DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing) {
     int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
@@ -30849,8 +30851,8 @@ DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. The last stride of a
-   loop is the one to order them by. */
+/* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. A loop's last stride is
+   the one to sort them by. */
 DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_int_8 found;
@@ -30918,7 +30920,7 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The elements that make up a vector: neighbours in the input, and in the output if it has as many elements. */
+/* The elements of a vector: adjacent in the input, and in the output if it has as many elements. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
     const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
@@ -30942,7 +30944,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
     return vector;
 }
 
-/* One dispatch; two where sets are reduced in parts. */
+/* One dispatch; two if sets are reduced in parts. */
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
@@ -31043,7 +31045,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_dispatch_sets(planning, &made_15, parts, count, 1, 2);
 }
 
-/* A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole set. */
+/* Pass `number` over sets in parts of `extent` vectors; `count` is the number of elements of a whole set. */
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     int64_t count, int64_t vector, int64_t number) {
     dmlops_plan_Sharing sharing;
@@ -31093,8 +31095,8 @@ DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const d
     return (rows->read | rows->each) | rows->of_rows;
 }
 
-/* Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, those that are single
-   of 1, and outputs all elements that they should have. */
+/* Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1; single ones have
+   size 1 throughout, and outputs have all elements that they should. */
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
@@ -31124,8 +31126,8 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     return 1;
 }
 
-/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. A tensor has a
-   stride of 0 where all neighbours are the same element. */
+/* The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor has stride 0
+   where all neighbours are the same element. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, shader->rows.source,
@@ -31165,7 +31167,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* For each tensor the neighbours along a row that make up a vector; 1 for those that are absent. */
+/* For each tensor the adjacent elements along a row that make up a vector; 1 for absent ones. */
 DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
     const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
@@ -31196,7 +31198,7 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
     return;
 }
 
-/* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
+/* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
     int64_t vector = 0;
@@ -31210,7 +31212,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const 
     return vector;
 }
 
-/* How rows lie in tensors. Without statistics, any loop makes a row, and the innermost is the best. */
+/* How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best. */
 DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result) {
     dmlops_plan_int_8 between;
@@ -31259,7 +31261,7 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros that say how tensors are read and written along a row. */
+/* The macros of how tensors are accessed along a row. */
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
     int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
@@ -31282,7 +31284,7 @@ DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dml
     }
 }
 
-/* Loops as shaders take them, with one stride for each tensor. */
+/* Loops as shaders take them, with one stride per tensor. */
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_10* result) {
     dmlops_plan_Loop_16 made_1;
@@ -31305,7 +31307,7 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* One dispatch; the passes of the definition where tensors do not fit together. */
+/* One dispatch; the definition's own passes if tensors do not fit together. */
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
@@ -31398,7 +31400,7 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* The dispatch, over the segments that loops go through. */
+/* The dispatch, over the segments that `loops` visit. */
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
@@ -31429,7 +31431,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_out_dispatch(planning, &groups, told->waits);
 }
 
-/* Elements of a line that are loaded and stored at once: neighbours, at most 4 of them and 16 bytes. */
+/* Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16 bytes. */
 DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
     dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops) {
     (void)planning;
@@ -31449,7 +31451,7 @@ DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_
     return vector;
 }
 
-/* One dispatch, or three where lines are cut into segments. */
+/* One dispatch, or three if lines are cut into segments. */
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
@@ -31651,8 +31653,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &last, &loops);
 }
 
-/* Chooses for each element the last update, and writes all elements. Where updates are few, all elements are copied
-   first, and nothing is asked of those that get none: only places of updates are read and written besides. */
+/* Chooses the last update of each element, and writes all elements. If updates are few, all elements are copied first,
+   so that only the targets of updates are touched besides. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->indices);
@@ -31780,7 +31782,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
+/* The least power of 2 that is not below `number`, but no more than `limit`, itself a power of 2. */
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
     int64_t power = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
@@ -31789,7 +31791,7 @@ DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t
     return power;
 }
 
-/* How many taps most elements have along an axis where what is read is weighted by its distance. */
+/* The taps that most elements have along an axis if their weights depend on distance. */
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output) {
     int64_t ratio = 1;
@@ -31801,7 +31803,7 @@ DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dm
     return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
 }
 
-/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
+/* Threads side by side for a row of that many vectors: fewer than 32 if that cuts the total by more than an eighth. */
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
     int64_t best = dmlops_plan_power_above(planning, vectors, 32);
     int64_t across = best;
@@ -31815,7 +31817,7 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int6
     return best;
 }
 
-/* The taps along an axis for which there is room, in tables of so many entries. */
+/* The taps along an axis that tables of that many entries have room for. */
 DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
     entries, int64_t taps) {
     while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
@@ -31825,7 +31827,7 @@ DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dml
     return taps;
 }
 
-/* A tile of few elements: one for each thread, with many taps under way. */
+/* A tile of few elements: one per thread, with many taps in flight. */
 DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
     dmlops_plan_SeparableTile* result) {
     int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
@@ -31844,8 +31846,8 @@ DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
-   are. */
+/* A tile of an output that is narrower than the tensor: taps are reduced vertically, with coalesced loads, before they
+   are reduced horizontally. */
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
     dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result) {
     int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
@@ -31868,7 +31870,7 @@ DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dm
     return;
 }
 
-/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
+/* A tile for the output's sizes: as many planes and rows as leave enough groups. */
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
     dmlops_plan_Extent extent;
@@ -31923,7 +31925,7 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     return;
 }
 
-/* The pass that applies, by its place, or NONE. */
+/* The pass that applies, by its place; NONE if none does. */
 DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     for (int64_t place = 0; place < shader->separable.count; ++place) {
@@ -31940,7 +31942,7 @@ DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, co
     return -1;
 }
 
-/* One dispatch; the passes of the definition where none of taps applies. */
+/* One dispatch; the definition's own passes if no separable one applies. */
 DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
@@ -32004,13 +32006,13 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The least power of 2 that is not below a number, 2 or more. */
+/* The least power of 2 that is not below `number`, 2 or more. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number) {
     (void)planning;
     return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
 }
 
-/* The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate. */
+/* Threads per line of a selecting group, or 0 if lines are sorted; `entry` is the bytes of a candidate. */
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry) {
     if ((length <= 512) || (wanted > 64)) {
@@ -32025,8 +32027,8 @@ DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, i
     return (threads <= 512) ? threads : 0;
 }
 
-/* How many lines a group has, with so many threads each: several only where they lie side by side, in no more than
-   `TOP_K_ABREAST` bytes and as group memory has room for. */
+/* Lines per group, with `threads` threads each: several only if they are interleaved, span at most `TOP_K_ABREAST`
+   bytes, and fit in shared memory. */
 DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry) {
     if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
@@ -32044,7 +32046,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const
     return lines;
 }
 
-/* A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved. */
+/* One dispatch that selects; or one that sorts, and one for each time that the number of runs halves. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     int64_t bits = told->input.bits;
     dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)told->largest);
@@ -32063,7 +32065,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     }
 }
 
-/* One dispatch, so many threads a line. */
+/* One dispatch, with `threads` threads per line. */
 DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
     entry) {
     dmlops_plan_check_span(planning, &told->input);
@@ -32126,7 +32128,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* A dispatch that sorts tiles, and one more whenever the number of runs is halved. */
+/* A dispatch that sorts tiles, and one for each time that the number of runs halves. */
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
