@@ -1,8 +1,8 @@
-"""A definition written out for one case of the description: what forms are looked for in.
+"""A definition written out for one case of the description: the form in which patterns are matched.
 
-Functions and names stand for what they are defined as, members that choose have a value, conditions that are
-decided by then are gone, and loop variables are numbered by how deep they stand. Two spellings of one thing
-are equal after that, as far as forms need it.
+Functions and names are replaced by their definitions, members that choose have a value, conditions decided by
+that are gone, and loop variables are numbered by nesting depth. Two spellings of the same thing are then
+equal, as far as forms need that.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.registry import Enum, OutputDefinitions
 
 MAX_NODES = 20_000
-"""What all cases of a definition may come to; a longer one has no form that is known here."""
+"""Limit for all cases of a definition together; no longer one has a form that is known here."""
 MAX_CASES = 64
 
 Choice: TypeAlias = Mapping[ir.Member, ir.Number | ir.EnumValue]
 
 
 class TooLarge(Exception):
-    """The definition is longer than any form that is known."""
+    """The definition is longer than any known form."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Case:
-    """The definition where members that choose have the values of `choice`."""
+    """The definition with members that choose set to the values of `choice`."""
 
     choice: Choice
     tensors: Mapping[str, Kept]
@@ -47,7 +47,7 @@ class Case:
 
 
 def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case]:
-    """The cases of a definition of one output; none where there are too many, or they are too long."""
+    """The cases of a definition of one output; empty if there are too many, or they are too long."""
     (output,) = defines.outputs.values()
     choices = list(_choices(defines, enums))
     writer = Writer()
@@ -70,7 +70,7 @@ def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case
 
 
 def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[Choice]:
-    """The values of the truth values and enumerations that the definition asks for."""
+    """The values of the truth values and enumerations that the definition depends on."""
     nodes = (node for whole in defines.whole for node in ir.walk(whole))
     members = dict.fromkeys(
         node for node in nodes if isinstance(node, ir.Member) and node.type.kind in ("bool", "enum")
@@ -90,7 +90,7 @@ def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[
 
 @dataclass(frozen=True)
 class _Argument:
-    """What a parameter stands for: an expression, and what its own names stand for."""
+    """What a parameter stands for: an expression, and the meaning of its own names."""
 
     node: ir.Expr
     names: _Names
@@ -98,7 +98,7 @@ class _Argument:
 
 @dataclass(frozen=True)
 class _Variable:
-    """A loop variable, and the end of its range if that begins with 0."""
+    """A loop variable, and the end of its range if that starts at 0."""
 
     local: ir.Local
     end: ir.Expr | None
@@ -108,7 +108,7 @@ _Names: TypeAlias = Mapping[str, _Argument | _Variable]
 
 
 class Writer:
-    """Writes expressions out. Ends: functions cannot be recursive, and there is an end to the nodes."""
+    """Writes expressions out. Ends: functions cannot be recursive, and the number of nodes is limited."""
 
     def __init__(self) -> None:
         self._nodes = 0
@@ -159,7 +159,7 @@ class Writer:
         return rebuilt(node, write)
 
     def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
-        """What an expression is at its outermost: no name, no use of a function, nothing decided."""
+        """An expression's outermost node, with names and functions expanded and conditionals decided."""
         while True:
             match node:
                 case ir.Local(name=name) if isinstance(argument := names.get(name), _Argument):
@@ -179,7 +179,7 @@ class Writer:
                     return node, names
 
     def _where(self, test: ir.Expr, holds: bool, write: Callable[[], ir.Expr]) -> ir.Expr:
-        """What is written where a test is known to hold, or not to."""
+        """What `write` returns, given whether a test holds."""
         before = self._known
         self._known = {**before, test: holds}
         found = write()
@@ -189,7 +189,7 @@ class Writer:
     def _entry(
         self, listed: ir.Expr, inner: _Names, index: ir.Expr, names: _Names, depth: int
     ) -> ir.Expr | None:
-        """The entry of a list comprehension, at the variable of a loop over the same range."""
+        """The entry of a list comprehension at the variable of a loop over the same range."""
         match listed, self._head(index, names, depth)[0]:
             case ir.Reduce(kind="list", loop=ir.Loop(ir.Local(name=name), ir.Number(value=0), upper, None)), \
                     ir.Local(name=variable):  # fmt: skip

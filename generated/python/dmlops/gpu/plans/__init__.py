@@ -4,8 +4,8 @@
 
 These modules alone decide that. This package runs them; the generator translates the same source to C, for
 `dmlops_plan` in the header. They are therefore written in a small subset of Python, which
-`dmlgen.outputs.plans` describes: saturating 64-bit integers, strings, records, lists of bounded capacity, no
-floats. A planner gets what it needs of a description (`told`), and tells a `Planning` what to do.
+`dmlgen.plans.functions` describes: saturating 64-bit integers, strings, records, lists of bounded capacity,
+no floats. A planner gets what it needs of a description (`told`), and tells a `Planning` what to do.
 
 A class `...Params` is the layout of a shader's constant buffer: its text in the shader and its bytes, here
 and in C, follow from it.
