@@ -53,19 +53,16 @@
 //   WINDOW_AXIS  the output dimension that the window's first dimension runs along
 //   WHOLE_TAPS  1 if the products of any one tile all belong to a single tap of the window, else 0
 //   BORDERED   1 if windows reach beyond the edge of InputTensor, else 0
-//   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in
-//              InputTensor is a quotient, and taps that leave a remainder contribute nothing; else 0.
-//              Output elements whose coordinates have the same remainders meet the same taps: each such phase is a
-//              matrix of its own.
+//   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
+//              quotient, and taps that leave a remainder contribute nothing; else 0. Output elements whose coordinates
+//              have the same remainders meet the same taps: each such phase is a matrix of its own.
 //   TAPS_AT_ONCE  taps along the window's last dimension whose products a tile adds at once; if more than 1, the
 //              columns include padding at the end of each image row
-//   ORDERED    1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of
-//              use
+//   ORDERED    1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
-//   PART_VECTOR  adjacent elements of a row whose partial sums a thread adds up at once, in pass 3: 1 or
-//              4
+//   PART_VECTOR  adjacent elements of a row whose partial sums a thread adds up at once, in pass 3: 1 or 4
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory

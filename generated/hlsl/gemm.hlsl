@@ -26,8 +26,7 @@
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
-//   PART_VECTOR  adjacent elements of a row whose partial sums a thread adds up at once, in pass 3: 1 or
-//              4
+//   PART_VECTOR  adjacent elements of a row whose partial sums a thread adds up at once, in pass 3: 1 or 4
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
@@ -42,9 +41,8 @@
 //     WAVE_COLUMNS  columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
 // In pass 4 only, where matrices have at most 4 rows:
-//   TURNED     1 if everything is transposed: LEFT is BTensor, RIGHT is
-//              ATensor, and ROW_AXIS and COLUMN_AXIS are swapped, also in pass
-//              3; else 0
+//   TURNED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
+//              are swapped, also in pass 3; else 0
 //   RIGHT_VECTOR  elements in 16 bytes: 8 halves, else 4
 //   READS_AHEAD  1 if the next products are prefetched while the current ones are used, else 0
 //   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8

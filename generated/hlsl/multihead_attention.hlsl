@@ -1056,7 +1056,7 @@ uint Word(uint place)
 }
 
 #if HALVES
-// Half `number` of those packed from word `first` on
+// The half with index `number` among those packed from word `first` on
 float Half(uint first, uint number)
 {
     return f16tof32(Word(first + number / 2) >> (number % 2 * 16));

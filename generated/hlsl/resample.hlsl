@@ -869,7 +869,7 @@ precise REAL_VALUE Chosen4(int d, int i)
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // columns from one thread to the next
 static const uint TILE_COLUMNS = ACROSS * COLUMNS;
 static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions that make up planes
-// of the tables: one per column, row, and dimension of a plane
+// of the tables: per column, per row, per outer dimension of each plane
 static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;
 
 groupshared uint tapsFirst[ENTRIES];  // coordinate of each entry's first tap

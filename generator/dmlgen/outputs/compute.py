@@ -1,4 +1,4 @@
-"""What operators compute, as Python: a module for every operator that has a `compute` section."""
+"""What operators compute, in Python: one module per operator that has a `compute` section."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules.gelu import gelu_of
 from dmlgen.schedules.schedule import Schedule, is_shifted
 
-_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
+_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that are Python builtins
 _OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
 _VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
 
 
 @dataclass(frozen=True)
 class FunctionView:
-    """A function of the description, of a coordinate or of elements: its variables, and its value."""
+    """A function of the description, of a coordinate or of elements: its local variables and its value."""
 
     assignments: Assignments
     value: str
@@ -36,7 +36,7 @@ class FunctionView:
 class ComputeView:
     operator: Operator
     computation: str
-    numbered: bool  # whether there is an array of tensors, each of which is computed in turn
+    numbered: bool  # whether it computes an array of tensors, one at a time
     element: FunctionView | None
     place: FunctionView | None
     uniforms: Mapping[str, Assignments]
@@ -44,12 +44,12 @@ class ComputeView:
     moves: tuple[str, ...]
     bits: tuple[str, ...]
     aligned: bool
-    inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
+    inputs: Mapping[str, str]  # the tensors that it reads, with the prefix of their macros in the shader
     output_macro: str
     limited: Mapping[str, str]
     role_assignments: Assignments
     roles: Assignments
-    macros: Mapping[str, str]  # what those of the tensors among them begin with
+    macros: Mapping[str, str]  # macro prefixes of the tensors among the roles, and of the output
     steps: Mapping[str, Mapping[str, str]]
     constants: Assignments
 
@@ -66,9 +66,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def moves(operator: Operator) -> tuple[str, ...]:
-    """The tensors whose elements are copied as they are, so that only the size of their type matters.
+    """The tensors whose elements are only copied, so that only the size of their type matters.
 
-    None where an element of their type decides something, too: in a condition, or as an index.
+    There are none if an element of that type also decides something, in a condition or as an index.
     """
     schedule = operator.schedule
     assert schedule is not None
@@ -83,7 +83,7 @@ def moves(operator: Operator) -> tuple[str, ...]:
 
 
 def bits(operator: Operator) -> tuple[str, ...]:
-    """The tensors whose elements are taken as the bits that they are, whatever they stand for."""
+    """The tensors whose elements are treated as bit patterns, whatever they represent."""
     schedule = operator.schedule
     assert schedule is not None
     of_bits = tensors_of_bits(schedule.expressions)
@@ -93,7 +93,7 @@ def bits(operator: Operator) -> tuple[str, ...]:
 
 
 def limited(operator: Operator) -> tuple[str, ...]:
-    """The tensors of which shaders need the least and the greatest element."""
+    """The tensors whose type's least and greatest element a shader needs."""
     schedule = operator.schedule
     assert schedule is not None
     calls = (
@@ -107,8 +107,8 @@ def limited(operator: Operator) -> tuple[str, ...]:
 
 
 def is_aligned(schedule: Schedule) -> bool:
-    """Whether the output, or where a tensor lies in it, and all that it is computed from are gone through in
-    step."""
+    """Whether the output (or the part of it that a tensor goes to) and everything that it's computed from are
+    traversed in step."""
     assert schedule.value is not None
     at = ir.Local("at", ir.INTS)
     if schedule.place is not None:
@@ -128,13 +128,13 @@ def _copies(node: ir.Expr) -> bool:
         case ir.Conditional(then=then, otherwise=otherwise):
             return _copies(then) and _copies(otherwise)
         case ir.Call(function="element", arguments=(ir.Number(value=value),)):
-            return value == 0  # whose bits are the same in every type
+            return value == 0  # which has the same bits in every type
         case _:
             return node.type.kind == "element" and (isinstance(node, ir.Load) or not ir.varies(node))
 
 
 def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The parts of a copied value that say which element it is."""
+    """The parts of a copied value that decide which element it is."""
     match node:
         case ir.Definition(value=value):
             yield from _deciding(value)
@@ -154,7 +154,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
 
     def function(node: ir.Expr) -> FunctionView:
         assignments, value = _assigned(printer, definitions, [node]), printer.print(node)
-        if assignments and value == assignments[-1][0]:  # which needs no name then
+        if assignments and value == assignments[-1][0]:  # so the last assignment needs no name
             return FunctionView(assignments[:-1], assignments[-1][1])
         return FunctionView(assignments, value)
 
@@ -202,7 +202,7 @@ def _is_map(schedule: Schedule) -> bool:
 
 
 def _told(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
-    """What the shader of a map is told, by kind; those of other forms are told their roles."""
+    """The uniforms of a map's shader by kind. Other forms are given their roles instead."""
     if not _is_map(schedule):
         return {}
     uniforms = uniforms_of(schedule)
@@ -215,12 +215,12 @@ def _told(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
 
 
 def role_tensors(schedule: Schedule) -> Iterator[str]:
-    """The members that are tensors among the roles of a schedule."""
+    """The tensors among the roles of a schedule."""
     return (node.name for node in schedule.roles.values() if isinstance(node, ir.Tensor))
 
 
 def _without_loss(node: ir.Expr) -> ir.Expr:
-    """A value that cancels as it reads, as a function that does not."""
+    """Replaces a formula that suffers from cancellation by a function that doesn't."""
     x = gelu_of(node)
     return node if x is None else ir.Call("gelu", (x,), node.type)
 
@@ -232,7 +232,7 @@ def _assigned(
 
 
 class ComputePrinter(PythonPrinter):
-    """Prints for a function of a valid description: nothing to guard; elements may be arrays."""
+    """Prints a function of a valid description: it needs no guards, and elements may be arrays."""
 
     bounds_type = Valid
 
@@ -298,12 +298,13 @@ class ComputePrinter(PythonPrinter):
         return super().call(node)
 
     def _of_elements(self, function: str) -> str:
-        """The name of a function; those of places and of fused activations are no functions of elements."""
+        """A function's name. Functions of coordinates and of fused activations aren't element functions."""
         name = _ELEMENT_NAMES.get(function, function)
         return name if name in _OF_PLACES else f"f.{name}"
 
     def _fits(self, number: ir.Number, element: ir.Expr) -> bool:
-        """Whether a number is the same in every type that an element may have."""
+        """Whether every type that an element may have can represent a number: all hold integers, only floats
+        fractions."""
         assert self.operator is not None
         tables = (row for rows in self.operator.support.values() for row in rows)
         types = {type_ for row in tables if row.tensor == element.type.name for type_ in row.types}
@@ -345,7 +346,7 @@ class ComputePrinter(PythonPrinter):
         return super().reduce(node)
 
     def _type(self, type_: ir.Type) -> str:
-        """The data type of the tensor that stands for an element type."""
+        """The data type of the tensor that an element type is named after."""
         assert self.operator is not None and type_.name is not None
         if self.operator.member[type_.name.partition("[")[0]].type == "tensor":
             return f"desc.{type_.name}.DataType"
@@ -356,7 +357,8 @@ class ComputePrinter(PythonPrinter):
 
 
 class StepPrinter(ComputePrinter):
-    """Of a step, which sees no description: its operand `x` has the type in which elements are computed."""
+    """Prints a step, which sees no description: its operand `x` has the type in which elements are
+    computed."""
 
     def call(self, node: ir.Call) -> str:
         match node:

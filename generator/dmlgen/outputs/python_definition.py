@@ -1,4 +1,4 @@
-"""What planners are told of definitions, as Python: a module for every operator that has one."""
+"""The inputs of the planner of definitions, in Python: one module per operator that has a definition."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
-"""Names that a module has beside those of functions and of what it works out."""
+"""Names that a module uses besides those of functions and of the values it computes."""
 _VARIABLES = ("d", "i", "j", "k", "l", "m")
-"""Of loops, the outermost first."""
+"""Loop variables, outermost first."""
 
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor that is told: what it is where it is absent, and its description. That it `is_numbered` says
-    that the first depends on the output under way in an array of them."""
+    """A tensor of the planner's input: the expression for it when absent, and its description. `is_numbered`:
+    the first depends on which output of an array is being computed."""
 
     number: int
     absent: str
@@ -38,22 +38,22 @@ class TensorView:
 
 @dataclass(frozen=True)
 class DefinitionView:
-    """The module of an operator: what is the same for all descriptions, and what is told of one."""
+    """An operator's module: what's the same for all descriptions, and what's computed from one."""
 
-    imports: Mapping[str, Sequence[str]]  # records, by the planners' module that has them
+    imports: Mapping[str, Sequence[str]]  # records, by the module of planners that defines them
     static: Static
     tensors: tuple[TensorView, ...]
     constants: Assignments
     assignments: Assignments
-    fields: tuple[str, ...]  # of planners' `Definition`
-    absent: Assignments  # constants for records of forms that the shader does not have
+    fields: tuple[str, ...]  # of the planners' `Definition`
+    absent: Assignments  # constants that stand for records of forms the shader lacks
     each: str
 
 
 def definition_view(
     registry: Registry, operator: Operator, shader: DefinitionShader, plans: Plans
 ) -> DefinitionView:
-    """What the module says."""
+    """The contents of the module."""
     defines = operator.defines
     assert defines is not None
     sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
@@ -99,7 +99,7 @@ def _general(
     texts: Mapping[str, str],
     kept: Sequence[str],
 ) -> dict[str, str]:
-    """The fields that are told of every definition, those of forms apart."""
+    """The fields that every definition has, apart from those of forms."""
     sizes = [f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)]
     known = {name.removeprefix("known."): text for name, text in texts.items()}
     bounds = [
@@ -127,7 +127,8 @@ def _list(text: str, kind: str) -> str:
 
 
 def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], records: set[str]) -> str:
-    """What is told under a path: a record with what is known of its fields, or nothing."""
+    """The value of a field, given by its path: a record with whatever is known of its fields, or an empty
+    one."""
     if not isinstance(type_, Record):
         return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
     records.add(type_.name)
@@ -140,7 +141,7 @@ def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, st
 
 
 def _double(operator: Operator, name: str) -> str:
-    """Whether an output is of double precision."""
+    """A test for whether an output is double precision."""
     member = operator.member[name]
     test = f"desc.{name}.DataType == DOUBLE"
     if member.count is not None:
@@ -170,10 +171,11 @@ def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorVie
 
 
 class ToldPrinter(PythonPrinter):
-    """Prints expressions of a description, whose optional tensors may be absent: `texts`, by name.
+    """Prints expressions of a description whose optional tensors may be absent: `texts`, by name.
 
-    What several of them have in common, and what at least one needs whatever the description is, is worked
-    out once, in the order of `assignments`, and so are sizes. Of `doubtful` ones, none may be needed.
+    Subexpressions that several expressions share are computed once, in the order of `assignments`, provided
+    that at least one expression evaluates them for every description, or that they're tensor sizes.
+    Expressions in `doubtful` aren't necessarily evaluated at all.
     """
 
     def __init__(
@@ -269,8 +271,8 @@ class ToldPrinter(PythonPrinter):
 
 
 def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
-    """An expression with the values of definitions in place of their names, and the same loop variables in
-    loops that are the same, so that what expressions have in common is equal."""
+    """An expression with definitions replaced by their values and loop variables renamed by nesting depth, so
+    that common subexpressions compare equal."""
     match node:
         case ir.Definition(value=value):
             return _plain(value, depth)
@@ -287,7 +289,7 @@ def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
 
 
 def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """Definitions and loops below an expression, but for those inside of them."""
+    """The outermost definitions and loops below an expression."""
     for child in ir.children(node):
         if isinstance(child, ir.Definition | ir.Reduce):
             yield child
@@ -302,8 +304,9 @@ def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]:
-    """What expressions have in common that is worth a variable, and that those which are `needed` work out
-    in any case, or that is at hand: sizes of tensors, be they there or not."""
+    """The subexpressions worth a variable: those that occur more than once, and that either the `needed`
+    expressions evaluate unconditionally or that are available anyway, as tensor sizes are, whether or not the
+    tensor is present."""
     counts: Counter[ir.Expr] = Counter()
     certain: set[ir.Expr] = set()
     waiting = list(whole)
@@ -328,14 +331,14 @@ def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]
 
 
 def _parts(node: ir.Expr) -> list[ir.Expr]:
-    """What is printed in an expression: a dimension count is the length of sizes."""
+    """The operands that are printed: a dimension count is printed as the length of the sizes."""
     if isinstance(node, ir.Field) and node.name == "DimensionCount":
         return [ir.Field(node.tensor, "Sizes", ir.INTS)]
     return ir.children(node)
 
 
 def _first(node: ir.Expr) -> list[ir.Expr]:
-    """The parts of an expression that are worked out in any case."""
+    """The operands that are evaluated unconditionally."""
     match node:
         case ir.Conditional(test=test):
             return [test]

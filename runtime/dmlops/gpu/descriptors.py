@@ -27,7 +27,7 @@ class Run(NamedTuple):
 
     type: int
     first: int
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
 
 
 def descriptors(device: Device, runs: Sequence[Run]) -> Sets | InMemory:

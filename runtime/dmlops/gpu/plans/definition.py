@@ -33,7 +33,7 @@ class DefinitionParams(NamedTuple):
     activations: Annotated[list[int], 32]
     elements: Words
     "of two words each, which must not straddle vectors"
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements to write"
     first: int
     "the number of the first one"

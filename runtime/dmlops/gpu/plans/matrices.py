@@ -59,7 +59,7 @@ class Matrices(NamedTuple):
     columns: int
     run: int
     depth: int
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     left: Side
     right: Side
     tap: TapStep

@@ -12,7 +12,7 @@ from .types import define_moved, define_tensor
 
 
 class Nonzero(NamedTuple):
-    """What the shader is told."""
+    """The planner's input."""
 
     input: Tensor
     output: Tensor
@@ -28,7 +28,7 @@ class NonzeroResources(NamedTuple):
 
 
 class NonzeroParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the input"
     groupColumns: int
     "thread groups along x"

@@ -1,4 +1,4 @@
-"""Reductions: how threads share the work, and what the shader is told."""
+"""Reductions: how threads share the work, and the shader's constants."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ REST = 2
 
 
 class Reduce(NamedTuple):
-    """What a reducing shader is told.
+    """The planner's input.
 
     `is_each`: it stores something for each element. `chooses`: a set is reduced to one of its elements.
     `shifts`: elements are mapped after a common shift is subtracted from the whole set.
@@ -76,7 +76,7 @@ class ReduceParams(NamedTuple):
     "of a set"
     groupColumns: int
     "thread groups along x"
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of a set"
     kept: Annotated[Dimensions, "KEPT_RANK", "input", "output"]
     "outermost first"

@@ -29,7 +29,7 @@ WRITE_CHOSEN = 4
 
 
 class Scatter(NamedTuple):
-    """What a scattering shader is told; the movement is that of an update into the output."""
+    """The planner's input; the movement is that of an update into the output."""
 
     input: Tensor
     indices: Tensor
@@ -54,7 +54,7 @@ class ScatterLookup(NamedTuple):
 
 
 class ScatterParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the output if a dispatch writes or copies them all, else of the updates"
     groupColumns: int
     "thread groups along x"

@@ -100,7 +100,7 @@ class SlidingParams(NamedTuple):
     activations: Annotated[list[int], 32]
     elements: Words
     "of two words each, which must not straddle vectors"
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the output"
     layers: int
     "of a window: combinations of all but its last two dimensions"

@@ -207,7 +207,7 @@ class Separable(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """What a definition's shader is told: the sizes of intermediate tensors, and the lists and numbers that
+    """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
     depend on the description alone; `elements` are numbers of a tensor's type, two words each. `is_double`:
     floats are computed in double precision. `reduced`: for each dimension 1 if rows run along it, else 0;
     empty if there are no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `covering`: the

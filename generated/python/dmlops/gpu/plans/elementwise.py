@@ -51,7 +51,7 @@ NONE = -1
 
 
 class Map(NamedTuple):
-    """What an element-wise shader is told.
+    """The planner's input.
 
     `tensors` are its inputs, followed by its output; `over` is the number of the tensor whose elements it
     visits. `elements` are numbers of a tensor's type, two words each. `arrays` have a number for each
@@ -69,7 +69,7 @@ class Map(NamedTuple):
 
 
 class MapParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "items"
     groupColumns: int
     "thread groups along x"

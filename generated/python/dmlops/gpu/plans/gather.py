@@ -33,7 +33,7 @@ OUTPUT = 2
 
 
 class Gather(NamedTuple):
-    """What a gathering shader is told, including the size of each tensor in bytes."""
+    """The planner's input, including the size of each tensor in bytes."""
 
     input: Tensor
     indices: Tensor
@@ -57,7 +57,7 @@ class GatherLookup(NamedTuple):
 
 
 class GatherParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "vectors in OutputTensor"
     groupColumns: int
     "thread groups along x"

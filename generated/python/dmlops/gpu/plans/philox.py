@@ -15,7 +15,7 @@ WORDS = 4  # of a block: the random bits of one counter
 
 
 class Philox(NamedTuple):
-    """What a shader that generates random bits is told."""
+    """The planner's input."""
 
     state: Tensor
     output: Tensor
@@ -29,7 +29,7 @@ class PhiloxResources(NamedTuple):
 
 
 class PhiloxParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the output"
     groupColumns: int
     "thread groups along x"

@@ -39,7 +39,7 @@ MAX_SEGMENTS = 1024
 
 
 class Scan(NamedTuple):
-    """What a shader that scans along an axis is told."""
+    """The planner's input, for a scan along an axis."""
 
     input: Tensor
     output: Tensor
@@ -55,7 +55,7 @@ class ScanResources(NamedTuple):
 
 
 class ScanParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "segments of all lines"
     groupColumns: int
     "thread groups along x"

@@ -35,13 +35,13 @@ SELECTION_BYTES = 15360  # of shared memory; every device has a little more
 
 
 class TopK(NamedTuple):
-    """What the shader is told."""
+    """The planner's input."""
 
     input: Tensor
     output: Tensor
     indices: Tensor
     axis: int
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     largest: bool
 
 
@@ -56,7 +56,7 @@ class TopKResources(NamedTuple):
 
 
 class TopKParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of tiles, or of runs to be merged, over all lines; or lines to select from"
     groupColumns: int
     "thread groups along x"
