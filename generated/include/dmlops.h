@@ -25342,7 +25342,7 @@ DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The tensor of a view, if its rows, too, are whole vectors, and nothing else in the pass reads it; else NONE. `sizes`
+/* The tensor of a view, if its rows are whole vectors as well and nothing else in the pass reads it; else NONE. `sizes`
    are those of the intermediate tensor. */
 DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from dmlgen.outputs.render import Templates
 
-NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # floating-point only; with integer types, too
+NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # floating-point only; also integer types
 HALVES, REALS = "hlsl/halves", "hlsl/reals.hlsl"
 VALUE_TYPES = frozenset({"float", "double", "int", "uint", "int64_t", "uint64_t"})
 

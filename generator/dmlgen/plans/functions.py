@@ -952,7 +952,7 @@ def _declared(type_: Type, name: str) -> str:
 
 
 def _is_long(type_: Type) -> bool:
-    """Whether it is a list that is mostly empty: not one of a few numbers."""
+    """Whether it is a list that tends to be mostly empty, unlike one of a few numbers."""
     if not isinstance(type_, ListOf) or type_.capacity is None:
         return False
     return isinstance(type_.element, Record) or type_.capacity > _FEW

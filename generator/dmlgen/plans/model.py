@@ -22,7 +22,7 @@ MACHINE, REASONS, CAPABILITIES = "planning", "reasons", "capabilities"
 
 @dataclass(frozen=True)
 class Scalar:
-    """`int`, `bool`, `str`, `None`, or the machine, `Planning`. `hlsl`: the type in shaders."""
+    """`int`, `bool`, `str`, `None`, or `Planning`, which collects the plan. `hlsl`: the type in shaders."""
 
     name: str
     hlsl: str = "uint"

@@ -18,7 +18,7 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.registry import Enum, OutputDefinitions
 
 MAX_NODES = 20_000
-"""Limit for all cases of a definition together; no longer one has a form that is known here."""
+"""Limit for all cases of a definition together; no longer definition has a known form."""
 MAX_CASES = 64
 
 Choice: TypeAlias = Mapping[ir.Member, ir.Number | ir.EnumValue]
@@ -243,9 +243,9 @@ def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
-    """What its parts decide: a truth value, one known where it stands, one of two that are alike, a float
-    that is divided by 1."""
-    if known and node in known:  # a hash takes a while
+    """The node simplified, given its operands: truth values that they or `known` determine are folded; so are
+    conditionals with equal branches, and a float divided by 1."""
+    if known and node in known:  # hashing takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:
         case ir.Compare(op="==" | "!=" as op, left=ir.EnumValue() as a, right=ir.EnumValue() as b):
@@ -284,8 +284,8 @@ def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
 
 
 def spelled(node: ir.Expr, output: str) -> ir.Expr:
-    """An expression with its reductions as definitions have them, those of truth values written out: what is
-    made of a sum is worked out for many elements at once, where a loop would be slow."""
+    """An expression with its reductions in the form that definitions use, and short boolean ones unrolled:
+    the value made of a sum is computed for many elements at once, where a loop would be slow."""
     found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
     return ir.substitute(node, {part: _written_out(part, output) for part in found})
 
@@ -312,8 +312,8 @@ def _written_out(node: ir.Reduce, output: str) -> ir.Expr:
 
 
 def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
-    """Whether any element of the output can be beyond limits that the description gives, which often none is:
-    it says so once for all of them. None for another test."""
+    """Whether any element of the output can be beyond limits that the description gives. Often none can, and
+    then this test settles it once for all elements. None if the reduction tests something else."""
     match node:
         case ir.Reduce("any", loop, ir.Compare(">=", ir.Index(ir.Local(name="at"), axis), limit)) if not any(
             isinstance(part, ir.Local) and part != loop.variable for part in (*ir.walk(axis), *ir.walk(limit))
@@ -324,7 +324,7 @@ def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
 
 
 def _summed(node: ir.Expr) -> ir.Expr:
-    """An expression with sums of written numbers as numbers."""
+    """An expression with sums of literal integers folded."""
     new: dict[ir.Expr, ir.Expr] = {}
     for part in ir.walk(node):
         match part:

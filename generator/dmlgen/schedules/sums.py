@@ -247,8 +247,8 @@ class _Reader:
 
 
 class _ReadBefore:
-    """Replaces what values read and need no sum for by locals, so that these loads are in flight while sums
-    accumulate, and what has just been written by locals, too."""
+    """Replaces reads that depend on no sum by locals, so that these loads are in flight while the sums
+    accumulate; and replaces reads of what the thread has just written by locals as well."""
 
     def __init__(self, written: Iterable[str]) -> None:
         """`written` are the tensors that a thread writes one after another."""

@@ -27,10 +27,10 @@ Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 class Defining(NamedTuple):
-    """How an operator is planned: its planner, what that is told of the shader, and a function of a
-    description and the number of the current output, if they are an array, for what it is told of these.
-    `fused` is the member with activations, `each` the array of tensors that each take dispatches of their
-    own; "" if none."""
+    """How an operator is planned: its planner and the input for it. `shader` is what's the same for all
+    descriptions; `told` computes the rest from a description and the index of the current output, if outputs
+    are an array. `fused` is the member with activations, `each` the array of tensors that each take
+    dispatches of their own; "" if none."""
 
     planner: str
     shader: DefinitionShader

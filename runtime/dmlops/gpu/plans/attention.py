@@ -168,8 +168,8 @@ def rows_in(view: View, tensor: Tensor, sizes: Sizes) -> Words:
 
 
 def source_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> int:
-    """The tensor of a view, if its rows, too, are whole vectors, and nothing else in the pass reads it; else
-    NONE. `sizes` are those of the intermediate tensor."""
+    """The tensor of a view, if its rows are whole vectors as well and nothing else in the pass reads it;
+    else NONE. `sizes` are those of the intermediate tensor."""
     if view.tensor == NONE or attention.told >> view.tensor & 1 == 1:
         return NONE
     tensor = tensors[view.tensor]

@@ -28,7 +28,7 @@ class Pass(NamedTuple):
     `writes` and `reads` have a bit for each intermediate tensor, `outputs` for each tensor that it writes.
     All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box_list`
     and `box_tensor` are the list or the tensor with the sizes of the box that it visits instead, or NONE.
-    `is_along`: it is part of a recurrence, together with adjacent passes that are, too.
+    `is_along`: it is part of a recurrence, together with the adjacent passes that have it set.
     """
 
     number: int
