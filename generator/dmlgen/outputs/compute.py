@@ -1,4 +1,4 @@
-"""What operators compute, in Python: one module per operator that has a `compute` section."""
+"""What operators compute, in Python: a module for every operator that has a `compute` section."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules.gelu import gelu_of
 from dmlgen.schedules.schedule import Schedule, is_shifted
 
-_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that are Python builtins
+_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # builtins of Python
 _OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
 _VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
 
 
 @dataclass(frozen=True)
 class FunctionView:
-    """A function of the description, of a coordinate or of elements: its local variables and its value."""
+    """A function of the description, of a coordinate or of elements: its variables, and its value."""
 
     assignments: Assignments
     value: str
@@ -36,7 +36,7 @@ class FunctionView:
 class ComputeView:
     operator: Operator
     computation: str
-    numbered: bool  # whether it computes an array of tensors, one at a time
+    numbered: bool  # whether there is an array of tensors, each of which is computed in turn
     element: FunctionView | None
     place: FunctionView | None
     uniforms: Mapping[str, Assignments]
@@ -44,12 +44,12 @@ class ComputeView:
     moves: tuple[str, ...]
     bits: tuple[str, ...]
     aligned: bool
-    inputs: Mapping[str, str]  # the tensors that it reads, with the prefix of their macros in the shader
+    inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
     output_macro: str
     limited: Mapping[str, str]
     role_assignments: Assignments
     roles: Assignments
-    macros: Mapping[str, str]  # macro prefixes of the tensors among the roles, and of the output
+    macros: Mapping[str, str]  # the macro prefixes of the tensors among them
     steps: Mapping[str, Mapping[str, str]]
     constants: Assignments
 
@@ -66,9 +66,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def moves(operator: Operator) -> tuple[str, ...]:
-    """The tensors whose elements are only copied, so that only the size of their type matters.
+    """The tensors whose elements are copied unchanged, so that only the size of their type matters.
 
-    There are none if an element of that type also decides something, in a condition or as an index.
+    None if an element of their type also decides something: in a condition, or as an index.
     """
     schedule = operator.schedule
     assert schedule is not None
@@ -83,7 +83,7 @@ def moves(operator: Operator) -> tuple[str, ...]:
 
 
 def bits(operator: Operator) -> tuple[str, ...]:
-    """The tensors whose elements are treated as bit patterns, whatever they represent."""
+    """The tensors whose elements are used as raw bits."""
     schedule = operator.schedule
     assert schedule is not None
     of_bits = tensors_of_bits(schedule.expressions)
@@ -93,7 +93,7 @@ def bits(operator: Operator) -> tuple[str, ...]:
 
 
 def limited(operator: Operator) -> tuple[str, ...]:
-    """The tensors whose type's least and greatest element a shader needs."""
+    """The tensors whose least and greatest element values shaders need."""
     schedule = operator.schedule
     assert schedule is not None
     calls = (
@@ -107,8 +107,10 @@ def limited(operator: Operator) -> tuple[str, ...]:
 
 
 def is_aligned(schedule: Schedule) -> bool:
-    """Whether the output (or the part of it that a tensor goes to) and everything that it's computed from are
-    traversed in step."""
+    """Whether the output and everything it is computed from are traversed in step.
+
+    The output can be replaced by the place where a tensor lies in it.
+    """
     assert schedule.value is not None
     at = ir.Local("at", ir.INTS)
     if schedule.place is not None:
@@ -128,13 +130,13 @@ def _copies(node: ir.Expr) -> bool:
         case ir.Conditional(then=then, otherwise=otherwise):
             return _copies(then) and _copies(otherwise)
         case ir.Call(function="element", arguments=(ir.Number(value=value),)):
-            return value == 0  # which has the same bits in every type
+            return value == 0  # it has the same bits in every type
         case _:
             return node.type.kind == "element" and (isinstance(node, ir.Load) or not ir.varies(node))
 
 
 def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The parts of a copied value that decide which element it is."""
+    """The parts of a copied value that select the element."""
     match node:
         case ir.Definition(value=value):
             yield from _deciding(value)
@@ -154,7 +156,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
 
     def function(node: ir.Expr) -> FunctionView:
         assignments, value = _assigned(printer, definitions, [node]), printer.print(node)
-        if assignments and value == assignments[-1][0]:  # so the last assignment needs no name
+        if assignments and value == assignments[-1][0]:  # which needs no name then
             return FunctionView(assignments[:-1], assignments[-1][1])
         return FunctionView(assignments, value)
 
@@ -202,7 +204,7 @@ def _is_map(schedule: Schedule) -> bool:
 
 
 def _told(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
-    """The uniforms of a map's shader by kind. Other forms are given their roles instead."""
+    """What the shader of a map is given, by kind; shaders of other forms are given their roles."""
     if not _is_map(schedule):
         return {}
     uniforms = uniforms_of(schedule)
@@ -215,12 +217,12 @@ def _told(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
 
 
 def role_tensors(schedule: Schedule) -> Iterator[str]:
-    """The tensors among the roles of a schedule."""
+    """The members that are tensors among the roles of a schedule."""
     return (node.name for node in schedule.roles.values() if isinstance(node, ir.Tensor))
 
 
 def _without_loss(node: ir.Expr) -> ir.Expr:
-    """Replaces a formula that suffers from cancellation by a function that doesn't."""
+    """A value with cancellation as written, as a function without it."""
     x = gelu_of(node)
     return node if x is None else ir.Call("gelu", (x,), node.type)
 
@@ -232,7 +234,7 @@ def _assigned(
 
 
 class ComputePrinter(PythonPrinter):
-    """Prints a function of a valid description: it needs no guards, and elements may be arrays."""
+    """Prints for a function of a valid description: nothing needs a guard, and elements can be arrays."""
 
     bounds_type = Valid
 
@@ -298,13 +300,12 @@ class ComputePrinter(PythonPrinter):
         return super().call(node)
 
     def _of_elements(self, function: str) -> str:
-        """A function's name. Functions of coordinates and of fused activations aren't element functions."""
+        """The name of a function; those of places and of fused activations are not functions of elements."""
         name = _ELEMENT_NAMES.get(function, function)
         return name if name in _OF_PLACES else f"f.{name}"
 
     def _fits(self, number: ir.Number, element: ir.Expr) -> bool:
-        """Whether every type that an element may have can represent a number: all hold integers, only floats
-        fractions."""
+        """Whether a number is the same in every type that an element can have."""
         assert self.operator is not None
         tables = (row for rows in self.operator.support.values() for row in rows)
         types = {type_ for row in tables if row.tensor == element.type.name for type_ in row.types}
@@ -346,7 +347,7 @@ class ComputePrinter(PythonPrinter):
         return super().reduce(node)
 
     def _type(self, type_: ir.Type) -> str:
-        """The data type of the tensor that an element type is named after."""
+        """The data type of the tensor that represents an element type."""
         assert self.operator is not None and type_.name is not None
         if self.operator.member[type_.name.partition("[")[0]].type == "tensor":
             return f"desc.{type_.name}.DataType"
@@ -357,8 +358,7 @@ class ComputePrinter(PythonPrinter):
 
 
 class StepPrinter(ComputePrinter):
-    """Prints a step, which sees no description: its operand `x` has the type in which elements are
-    computed."""
+    """Prints a step, without a description: its operand `x` has the type elements are computed in."""
 
     def call(self, node: ir.Call) -> str:
         match node:

@@ -214,7 +214,7 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def _overloads(file: str, text: str) -> Iterator[Overload]:
-    """The functions of a file, without `// needs:` lines, which list what they call."""
+    """The functions of a file; `// needs:` lines, which name what they call, are left out."""
     end, comment = 0, ""
     for match in _FUNCTION.finditer(text):
         above = re.sub(r"^// needs: .*\n?", "", text[end : match.start()], flags=re.MULTILINE).strip()

@@ -1,4 +1,4 @@
-"""The inputs of the planner of definitions, in Python: one module per operator that has a definition."""
+"""What planners are given for definitions, in Python: a module for every operator that has one."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
-"""Names that a module uses besides those of functions and of the values it computes."""
+"""Names in a module besides those of functions and of computed values."""
 _VARIABLES = ("d", "i", "j", "k", "l", "m")
-"""Loop variables, outermost first."""
+"""Of loops, outermost first."""
 
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor of the planner's input: the expression for it when absent, and its description. `is_numbered`:
-    the first depends on which output of an array is being computed."""
+    """A tensor for planners: its stand-in if it is absent, and its description.
+
+    If it `is_numbered`, the first depends on the current output in an array of outputs.
+    """
 
     number: int
     absent: str
@@ -38,22 +40,22 @@ class TensorView:
 
 @dataclass(frozen=True)
 class DefinitionView:
-    """An operator's module: what's the same for all descriptions, and what's computed from one."""
+    """The module of an operator: what is the same for all descriptions, and what depends on one."""
 
-    imports: Mapping[str, Sequence[str]]  # records, by the module of planners that defines them
+    imports: Mapping[str, Sequence[str]]  # records, by the planners' module that defines them
     static: Static
     tensors: tuple[TensorView, ...]
     constants: Assignments
     assignments: Assignments
-    fields: tuple[str, ...]  # of the planners' `Definition`
-    absent: Assignments  # constants that stand for records of forms the shader lacks
+    fields: tuple[str, ...]  # fields of the planners' `Definition`
+    absent: Assignments  # constants for records of forms that the shader does not have
     each: str
 
 
 def definition_view(
     registry: Registry, operator: Operator, shader: DefinitionShader, plans: Plans
 ) -> DefinitionView:
-    """The contents of the module."""
+    """What the module says."""
     defines = operator.defines
     assert defines is not None
     sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
@@ -99,7 +101,7 @@ def _general(
     texts: Mapping[str, str],
     kept: Sequence[str],
 ) -> dict[str, str]:
-    """The fields that every definition has, apart from those of forms."""
+    """The fields that every definition has, without those of forms."""
     sizes = [f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)]
     known = {name.removeprefix("known."): text for name, text in texts.items()}
     bounds = [
@@ -127,8 +129,7 @@ def _list(text: str, kind: str) -> str:
 
 
 def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], records: set[str]) -> str:
-    """The value of a field, given by its path: a record with whatever is known of its fields, or an empty
-    one."""
+    """The values under a path: a record with the values of its fields, or nothing."""
     if not isinstance(type_, Record):
         return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
     records.add(type_.name)
@@ -141,7 +142,7 @@ def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, st
 
 
 def _double(operator: Operator, name: str) -> str:
-    """A test for whether an output is double precision."""
+    """Whether an output has double precision."""
     member = operator.member[name]
     test = f"desc.{name}.DataType == DOUBLE"
     if member.count is not None:
@@ -171,11 +172,10 @@ def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorVie
 
 
 class ToldPrinter(PythonPrinter):
-    """Prints expressions of a description whose optional tensors may be absent: `texts`, by name.
+    """Prints expressions over a description whose optional tensors may be absent: `texts`, by name.
 
-    Subexpressions that several expressions share are computed once, in the order of `assignments`, provided
-    that at least one expression evaluates them for every description, or that they're tensor sizes.
-    Expressions in `doubtful` aren't necessarily evaluated at all.
+    Common subexpressions that at least one of them always needs are computed once, in the order of
+    `assignments`, and so are sizes. Of `doubtful` expressions, possibly none is needed.
     """
 
     def __init__(
@@ -271,8 +271,10 @@ class ToldPrinter(PythonPrinter):
 
 
 def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
-    """An expression with definitions replaced by their values and loop variables renamed by nesting depth, so
-    that common subexpressions compare equal."""
+    """An expression with names of definitions replaced by their values.
+
+    Equal loops get the same loop variables, so that common subexpressions are equal.
+    """
     match node:
         case ir.Definition(value=value):
             return _plain(value, depth)
@@ -289,7 +291,7 @@ def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
 
 
 def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The outermost definitions and loops below an expression."""
+    """Definitions and loops below an expression, without those nested in them."""
     for child in ir.children(node):
         if isinstance(child, ir.Definition | ir.Reduce):
             yield child
@@ -304,9 +306,11 @@ def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]:
-    """The subexpressions worth a variable: those that occur more than once, and that either the `needed`
-    expressions evaluate unconditionally or that are available anyway, as tensor sizes are, whether or not the
-    tensor is present."""
+    """The common subexpressions that are worth a variable.
+
+    They must be always evaluated by an expression that is `needed`, or available anyway: sizes of tensors,
+    whether present or not.
+    """
     counts: Counter[ir.Expr] = Counter()
     certain: set[ir.Expr] = set()
     waiting = list(whole)
@@ -331,14 +335,14 @@ def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]
 
 
 def _parts(node: ir.Expr) -> list[ir.Expr]:
-    """The operands that are printed: a dimension count is printed as the length of the sizes."""
+    """The parts that are printed for an expression: a dimension count is the length of sizes."""
     if isinstance(node, ir.Field) and node.name == "DimensionCount":
         return [ir.Field(node.tensor, "Sizes", ir.INTS)]
     return ir.children(node)
 
 
 def _first(node: ir.Expr) -> list[ir.Expr]:
-    """The operands that are evaluated unconditionally."""
+    """The parts of an expression that are always evaluated."""
     match node:
         case ir.Conditional(test=test):
             return [test]
