@@ -1,4 +1,4 @@
-"""All figures, one section after another: `python -m bench`."""
+"""All figures, section by section: `python -m bench`."""
 
 from __future__ import annotations
 

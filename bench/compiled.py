@@ -1,4 +1,4 @@
-"""Compiled shaders in a folder, for machines that have a GPU and no shader compiler."""
+"""Compiled shaders in a folder, for machines with a GPU but no shader compiler."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ compile_anew = compiler.compile
 
 
 def code_of(folder: Path, source: str, defines: Mapping[str, int | str]) -> bytes:
-    """SPIR-V of a source with these macros, from the folder; compiled into it first if it is not there."""
+    """The SPIR-V of a source with these macros, from the folder; compiled into it first if missing."""
     key = hashlib.sha256(repr((source, sorted(defines.items()))).encode()).hexdigest()
     file = folder / f"{key}.spv"
     if not file.exists():

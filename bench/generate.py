@@ -1,6 +1,6 @@
-"""Whole-process times of `dmlgen generate`: from nothing, after an edit of one spec, with nothing to do.
+"""Times of `dmlgen generate` as a process: from scratch, after an edit of one spec, with nothing to do.
 
-The cases of unchanged operators are known from the first run on, as their search takes longest.
+The cases of unchanged operators are cached from the first run on, since their search takes longest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RULE = ("require: Axis <", "require: Axis + {} <")
 
 
 def seconds(command: list[str], before: Callable[[int], object] = lambda number: None) -> float:
-    """Median seconds of a command; `before` each run something is done that is told its number, from 1 on."""
+    """Median seconds of a command; `before` is called ahead of each run with its number, from 1 on."""
     times = []
     for number in range(1, RUNS + 1):
         before(number)
@@ -34,13 +34,13 @@ def seconds(command: list[str], before: Callable[[int], object] = lambda number:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Prints the figures."""
     with tempfile.TemporaryDirectory() as folder:
         specs, out = Path(folder) / "specs", Path(folder) / "generated"
         generate = [sys.executable, "-m", "dmlgen", "generate", "--specs", str(specs), "--out", str(out)]
 
         def start_anew(number: int) -> None:
-            """What is remembered is that of specs in a folder: here is another one."""
+            """Moves the specs to another folder, since the cache is per folder."""
             if number > 1:
                 shutil.rmtree(specs.resolve())
                 specs.unlink()

@@ -1,17 +1,17 @@
-"""Speed of the shaders on a GPU, beside torch where that is installed.
+"""Speed of the shaders on a GPU, compared with torch if that is installed.
 
     python bench/gpu.py [FOLDER] --compile-only
     python bench/gpu.py [FOLDER] [--only TEXT ...] [--json FILE] [--plot FILE]
 
-The first fills FOLDER with SPIR-V where there is a shader compiler, for a machine that has none. The second
-needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi. A driver that runs on the CPU gets the
-small cases alone, once: that shows that all of this works, and nothing of speed.
+The first form fills FOLDER with SPIR-V, on a machine with a shader compiler, for one without. The second
+needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi. A software driver only gets the small
+cases, once each, which shows that everything works but says nothing about speed.
 
-GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
-only what is chosen. The ceilings are a copy of a tensor by a shader, and of products arithmetic alone, in the
-same run. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch runs as a CUDA graph.
-Calls take turns over several copies of the tensors, more than a cache holds. Results are compared with those
-of torch, without it of the reference, before they are timed.
+GB/s counts the least traffic possible: every tensor once, and only the selected part of one that is subject
+to indices or strides of 0. The ceilings are a copy of a tensor by a shader, and for products arithmetic
+alone, measured in the same run. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch
+runs as a CUDA graph. Calls rotate through copies of the tensors that exceed any cache. Results are checked
+against torch, or against the reference without it, before they are timed.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from dmlops.gpu.work import Dispatch, Work, tensor_names
 ROTATED_BYTES = 600 << 20
 RUNS, CALLS = 5, 20
 SMALL_BYTES = 4 << 20
-AHEAD = 4  # cases whose tensors are made while others are timed
+AHEAD = 4  # cases whose tensors are generated while others are timed
 
 
 def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
-    """The SPIR-V of a dispatch, by way of the folder."""
+    """The SPIR-V of a dispatch, from the folder or compiled into it."""
     return compiled.code_of(folder, gpu.shader(dispatch.shader or operator), dispatch.defines)
 
 
 class VulkanTimer:
-    """Times dispatches on a device: the median of `runs` of `calls` calls each."""
+    """Times dispatches on a device: the median of `runs` runs of `calls` calls each."""
 
     def __init__(self, device: Any, runs: int, calls: int) -> None:
         from dmlops.gpu.vulkan_api import vk
@@ -63,7 +63,7 @@ class VulkanTimer:
         )
 
     def seconds(self, calls: Sequence[Callable[[Any], None]]) -> float:
-        """Of one call."""
+        """Seconds per call."""
         from dmlops.gpu.commands import barrier
 
         vk = self._vk
@@ -87,7 +87,7 @@ class VulkanTimer:
 
 
 def is_software(device: Any) -> bool:
-    """Whether the device is a driver that runs on the CPU."""
+    """Whether the device is a software driver."""
     from dmlops.gpu.vulkan_api import vk
 
     return bool(device.type == vk.VK_PHYSICAL_DEVICE_TYPE_CPU)
@@ -98,7 +98,7 @@ def copies(case: Case) -> int:
 
 
 def agree(found: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether results are near each other, each one or beside the greatest. torch compares in a tenth of the
+    """Whether results agree, relative to each element or to the largest one. torch compares in a tenth of the
     time."""
     tolerance = 1e-2 if found.dtype == np.float16 else 1e-4
     torch = torch_on_gpu()
@@ -119,7 +119,7 @@ def on_vulkan(
     arrays: dict[str, np.ndarray],
     expected: np.ndarray,
 ) -> dict[str, float]:
-    """GB/s of each choice. Exits when a result is wrong."""
+    """GB/s of each variant. Exits if a result is wrong."""
     from dmlops.gpu.commands import barrier, clear, copy
     from dmlops.gpu.resources import Binding
 
@@ -184,7 +184,7 @@ def on_vulkan(
 
 
 def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, float] | None:
-    """The result and GB/s, or None without torch or without its GPU."""
+    """The result and GB/s, or None without torch or without a GPU for it."""
     torch = torch_on_gpu()
     if torch is None:
         return None
@@ -196,7 +196,7 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
         )  # of an array of tensors, all are packed
         if not strides or 0 in strides:
             return moved
-        return copied(moved, strides)  # where the shader has it
+        return copied(moved, strides)  # the same layout as the shader's
 
     def copied(tensor: Any, strides: Sequence[int]) -> Any:
         return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device="cuda").copy_(tensor)
@@ -225,7 +225,7 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
 
 
 def with_arrays(wanted: Sequence[Case]) -> Iterator[tuple[Case, dict[str, np.ndarray]]]:
-    """Cases and their tensors; threads make those of the next cases meanwhile."""
+    """Cases and their tensors; threads generate those of the next cases meanwhile."""
     with ThreadPoolExecutor(AHEAD) as pool:
         following = iter(wanted)
         waiting = deque((case, pool.submit(case.arrays)) for case in itertools.islice(following, AHEAD))
@@ -243,7 +243,8 @@ def measured(
     timer: VulkanTimer,
     peak: float = 0,
 ) -> dict[str, Any]:
-    """GB/s of the shader, and of torch, None without it; of products, the part of the arithmetic `peak`."""
+    """GB/s of the shader and of torch, or None without it; for products also the fraction of the `peak`
+    arithmetic."""
     compared = on_torch(case, arrays)
     if compared:
         expected, torch_speed = compared
@@ -262,8 +263,8 @@ def measured(
 
 
 def plotted(device: str, ceiling: float, results: dict[str, dict[str, Any]]) -> str:
-    """An SVG: for each case a bar as long as the speed beside torch, or without torch beside the ceiling."""
-    unit, left, line = 160, 290, 16  # of a ratio of 1, of the names, of a bar
+    """An SVG with a bar per case: its speed relative to torch, or to the copy's ceiling without torch."""
+    unit, left, line = 160, 290, 16  # pixels: a ratio of 1, the names, a bar
     rows, widest = [], left + 4 * unit
     for number, (name, speeds) in enumerate(results.items()):
         ratio = speeds["shader"] / (speeds["torch"] or ceiling)
@@ -333,7 +334,7 @@ def main() -> None:
     print("arithmetic:", *(f"{peak / 1e12:.1f} T/s of {kind}" for kind, peak in peaks.items()))
     results: dict[str, dict[str, Any]] = {}
     for case, arrays in with_arrays(wanted):
-        # Without matrix units, sums of halves are worked out in single precision.
+        # Without matrix units, halves are accumulated in single precision.
         is_half = case.name.endswith("float16")
         peak = peaks.get("float16 by matrix units" if is_half else "float32", peaks["float32"])
         results[case.name] = measured(case, arrays, arguments, device, timer, peak)

@@ -1,11 +1,11 @@
-// Nothing but arithmetic: what a GPU can do where it waits for no memory.
-//   MATRIX_UNITS  1: products of 16x16 halves, sums in single precision, by waves of 32 threads; 0: float32, each thread
-//                 its own
-//   TURNS         of the loop
-//   NUM_THREADS   in a group
+// Arithmetic without memory traffic: the peak of a GPU.
+//   MATRIX_UNITS  1: products of 16x16 halves, accumulated in single precision, by waves of 32 threads; 0: float32, each
+//                 thread on its own
+//   TURNS         iterations of the loop
+//   NUM_THREADS   threads in a group
 [[vk::binding(0, 0)]] RWStructuredBuffer<float4> results : register(u0);
 
-static const uint chains = 8;  // of sums that wait for one another
+static const uint chains = 8;  // independent accumulators
 
 #if MATRIX_UNITS
 typedef vk::integral_constant<uint, 16> Sixteen;

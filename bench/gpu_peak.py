@@ -1,4 +1,4 @@
-"""The arithmetic of a GPU alone: what no product can be faster than."""
+"""The peak arithmetic of a GPU, an upper bound for products."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import compiled
 from dmlops.gpu import Capability
 
 SOURCE = Path(__file__).with_suffix(".hlsl")
-THREADS, TURNS, CHAINS = 256, 256, 8  # in a group, of its loop, of sums that wait for one another
+THREADS, TURNS, CHAINS = 256, 256, 8  # in a group; iterations of its loop; independent accumulators
 GROUPS = 4096
-RESULT_BYTES = GROUPS * THREADS * CHAINS * 32  # matrices of 16 x 16 floats, for 32 threads each
+RESULT_BYTES = GROUPS * THREADS * CHAINS * 32  # a matrix of 16 x 16 floats per wave of 32
 
 KINDS = {"float32": 0, "float16 by matrix units": 1}
 
 
 def code_of(folder: Path, kind: str) -> bytes:
-    """The SPIR-V of a kind, by way of the folder."""
+    """The SPIR-V of a kind, from the folder or compiled into it."""
     defines = {"MATRIX_UNITS": KINDS[kind], "TURNS": TURNS, "NUM_THREADS": THREADS}
     return compiled.code_of(folder, SOURCE.read_text(encoding="utf-8"), defines)
 
@@ -29,7 +29,7 @@ def code_of(folder: Path, kind: str) -> bytes:
 def operations_per_second(
     device: Any, seconds: Callable[[list[Callable[[Any], None]]], float], folder: Path, groups: int = GROUPS
 ) -> dict[str, float]:
-    """Multiplications and additions in a second, by kind; `seconds` times a call."""
+    """Multiplications and additions per second, by kind; `seconds` times a call."""
     from dmlops.gpu.resources import Binding
 
     found = {}
@@ -41,7 +41,7 @@ def operations_per_second(
             pipeline = device.pipeline(code_of(folder, kind), 1)
             with pipeline.bind(bindings) as bound:
                 time = seconds([partial(bound.record, groups=(groups, 1, 1))])
-            # A thread does four of each a chain and turn, a wave of 32 a product of 16 x 16 x 16.
+            # Per chain and iteration, a thread does four of each, and a wave of 32 a product of 16 x 16 x 16.
             each = 2 * 16**3 / 32 if KINDS[kind] else 2 * 4
             found[kind] = groups * THREADS * TURNS * CHAINS * each / time
     return found

@@ -1,15 +1,15 @@
 """What small work and small networks cost on a GPU, through `gpu.run` and in a session.
 
-    python bench/gpu_session.py FOLDER --compile-only [--large]   # where there is a shader compiler
+    python bench/gpu_session.py FOLDER --compile-only [--large]   # with a shader compiler
     python bench/gpu_session.py FOLDER [--large] [--json FILE]
 
-The first fills FOLDER with SPIR-V, which replaces the compiler for the second; that one needs dmlops, numpy,
-a Vulkan driver and the packages vulkan and cffi.
+The first form fills FOLDER with SPIR-V, in place of a compiler for the second, which needs dmlops, numpy, a
+Vulkan driver and the packages vulkan and cffi.
 
-Times are medians of the host's clock, until the host has waited for the device. Small work is compared with a
-dispatch of an empty shader, recorded once and submitted again; networks, of `tests/gpu_networks.py`, with the
-reference, or in result and speed with torch where that has a GPU: call by call, and as a CUDA graph.
-`--large` takes networks of the sizes that are in use; without it they suit a software driver.
+Times are medians by the host's clock, until the host has waited for the device. Small work is compared with a
+dispatch of an empty shader, recorded once and submitted again; the networks of `tests/gpu_networks.py` are
+compared with the reference, or in results and speed with torch if that has a GPU: eager and as a CUDA graph.
+`--large` uses networks of realistic sizes; without it they suit a software driver.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def tiny() -> Any:
 
 
 def read_from(folder: Path) -> None:
-    """Has shaders compiled into the folder, and taken from it from then on."""
+    """Makes the compiler use the folder: shaders are compiled into it, and taken from it."""
     compiler.compile = partial(compiled.code_of, folder)  # type: ignore[assignment]
 
 
 def compile_only(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Runs nothing: stands in for what runs operators."""
+    """Stands in for what runs operators, and only compiles."""
     for capabilities in (gpu.Capability(0), *gpu.Capability, ~gpu.Capability(0)):
         for dispatch in gpu.planned(desc, capabilities).dispatches:
             compiler.compile(gpu.shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
@@ -72,7 +72,7 @@ def compile_only(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seconds(call: Callable[[], Any]) -> float:
-    """Of one call, the median of at least 5 after a first."""
+    """Seconds per call: the median of at least 5, after a warm-up."""
     call()
     times: list[float] = []
     while len(times) < 5 or sum(times) < SECONDS:
@@ -83,7 +83,8 @@ def seconds(call: Callable[[], Any]) -> float:
 
 
 def small_work(device: Any) -> dict[str, float]:
-    """Seconds of a tiny operator in each form, and of a bare dispatch; of many, for each."""
+    """Seconds for a tiny operator in each form, and for a bare dispatch; with many of them, seconds for
+    each."""
     from dmlops.gpu.commands import barrier
     from dmlops.gpu.resources import Binding
 
@@ -129,7 +130,7 @@ def small_work(device: Any) -> dict[str, float]:
 
 
 def on_torch(network: Network, data: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, float]] | None:
-    """The result and seconds; None without torch or without its GPU."""
+    """The result and seconds; None without torch or without a GPU for it."""
     torch = torch_on_gpu()
     if torch is None:
         return None
@@ -159,7 +160,7 @@ def on_torch(network: Network, data: Mapping[str, np.ndarray]) -> tuple[np.ndarr
 
 
 def on_vulkan(network: Network, device: Any, large: bool) -> dict[str, float]:
-    """Seconds of a network in each form. Exits when its result is wrong."""
+    """Seconds for a network in each form. Exits if its result is wrong."""
     data = draw(network.shapes, network.data_type)
     beside = on_torch(network, data)
     expected = beside[0] if beside else None if large else network.run(reference.run, data)

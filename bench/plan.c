@@ -1,4 +1,4 @@
-/* Microseconds of one plan of a description, validation included, and of that alone, for callers that load this file. */
+/* Microseconds for one plan of a description, including validation, and for validation alone; loaded by its callers. */
 #define _POSIX_C_SOURCE 199309L
 #define DMLOPS_DISPATCH
 #include <time.h>
@@ -27,7 +27,7 @@ static int validated(const DML_OPERATOR_DESC* desc) {
     return dmlops_validate(desc, DML_FEATURE_LEVEL_6_4, NULL, 0) == 0;
 }
 
-/* The shortest of many runs; 0 where a run fails. */
+/* The fastest of many runs; 0 if one fails. */
 static double microseconds(int (*run)(const DML_OPERATOR_DESC* desc), const DML_OPERATOR_DESC* desc) {
     double best = 1e9;
     for (int turn = 0; turn < RUNS; ++turn) {

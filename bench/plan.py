@@ -1,7 +1,7 @@
-"""Microseconds to plan small work in Python and in C: an operator of each form.
+"""Microseconds to plan small work in Python and in C, with an operator of each form.
 
-`python -m bench.plan`. "Again" is how long a device takes to find what an equal description has come to.
-C validates what it plans, and the last column is how long that takes; Python does not.
+`python -m bench.plan`. "Again" is how long a device takes to look up the program of an equal description. C
+validates what it plans, and the last column is how long that takes; Python does not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def library(folder: Path) -> Any:
 
 
 def main() -> None:
-    """Print microseconds, and how many times as long Python takes as C."""
+    """Prints microseconds, and how many times as long Python takes as C."""
     with tempfile.TemporaryDirectory() as folder:
         in_c = library(Path(folder))
     print(f"{'':32} {'Python':>8} {'again':>8} {'C':>8} {'Python / C':>11} {'validation':>11}")

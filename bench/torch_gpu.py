@@ -1,4 +1,4 @@
-"""torch on a GPU, which the shaders are compared with."""
+"""torch on a GPU, for comparison."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def torch_on_gpu() -> Any:
-    """torch, with float32 as it is and the fastest convolutions; None without it or without its GPU."""
+    """torch with full float32 precision and tuned convolutions; None without it or without a GPU for it."""
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError:

@@ -3,11 +3,10 @@
     python bench/tune.py [FOLDER] --compile-only
     python bench/tune.py [FOLDER] [--only NAME ...] [--write]
 
-For each number, one after the other, the cases of `gpu_cases` that depend on it are timed with each
-candidate in its place. A candidate takes it if it is faster by MARGIN in the geometric mean; later numbers
-are tried with those found before. With --write the table of the runtime gets what was found, and
-`make generate` takes it to the package and the header. The first form fills FOLDER with SPIR-V, for a machine
-without a shader compiler.
+For each number in turn, the cases of `gpu_cases` that depend on it are timed with each candidate. A candidate
+replaces the number if it is faster by MARGIN in the geometric mean, and later numbers are tried with it. With
+--write, results are written to the table of the runtime, from where `make generate` takes them to the package
+and the header. The first form fills FOLDER with SPIR-V, for a machine without a shader compiler.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from dmlops.gpu.plans import tuning
 from dmlops.gpu.work import Work
 
 TABLE = Path(__file__).parents[1] / "runtime/dmlops/gpu/plans/tuning.py"
-MARGIN = 1.02  # below, a difference says nothing
+MARGIN = 1.02  # smaller differences are noise
 
 POWERS = tuple(2**power for power in range(19))
 TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
@@ -128,7 +127,8 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
 
 @contextmanager
 def set_to(name: str, value: int) -> Iterator[None]:
-    """While it lasts, planners work with this number: each module that imports it has it by name."""
+    """Makes planners use this number within the context; each module that imports it has its own name for
+    it."""
     modules = [
         module
         for key, module in sys.modules.items()
@@ -157,7 +157,7 @@ def planned(
 
 @lru_cache(4)
 def computed(case: Case) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The inputs of a case and what comes out, kept for the numbers that follow."""
+    """The inputs and the expected output of a case, cached for the next numbers."""
     arrays = case.arrays()
     return arrays, next(iter(reference.run(case.describe(), arrays).values()))
 
@@ -170,7 +170,7 @@ def speeds(
     device: Any,
     timer: VulkanTimer,
 ) -> dict[int, float]:
-    """How fast each candidate is, as the geometric mean of ratios to the number that stands."""
+    """The speed of each candidate, as the geometric mean of ratios to the current number."""
     measured = []
     for case in wanted:
         arrays, expected = computed(case)
@@ -183,7 +183,7 @@ def speeds(
 
 
 def line(name: str, value: int, found: dict[int, float], device: str) -> str:
-    """The line of the table."""
+    """A line of the table."""
     others = ", ".join(
         f"{other} at {speed / found[value]:.2f}" for other, speed in found.items() if other != value
     )

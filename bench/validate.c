@@ -1,4 +1,4 @@
-/* Nanoseconds of one validation of a valid GATHER_ELEMENTS description: three tensors with sizes and strides. */
+/* Nanoseconds for one validation of a valid GATHER_ELEMENTS description: three tensors with sizes and strides. */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #include <time.h>
@@ -30,7 +30,7 @@ int main(void) {
         {DML_TENSOR_TYPE_BUFFER, &input}, {DML_TENSOR_TYPE_BUFFER, &index}, {DML_TENSOR_TYPE_BUFFER, &output}};
     const DML_GATHER_ELEMENTS_OPERATOR_DESC gather = {&tensors[0], &tensors[1], &tensors[2], 2};
     const DML_OPERATOR_DESC desc = {DML_OPERATOR_GATHER_ELEMENTS, &gather};
-    const DML_OPERATOR_DESC* volatile opaque = &desc; /* read anew each time, so that nothing is known of it */
+    const DML_OPERATOR_DESC* volatile opaque = &desc; /* reread each time, so that the compiler knows nothing of it */
     double best = 1e9;
     size_t violations = 0;
     for (int run = 0; run < RUNS; ++run) {

@@ -1,8 +1,8 @@
-"""Microseconds to validate one GATHER_ELEMENTS description in Python, beside other ways to do it.
+"""Microseconds to validate one GATHER_ELEMENTS description in Python, compared with other ways to do it.
 
 `python bench/validate.py`: three tensors with sizes and strides, valid at feature level 6.4. The hand-written
-checks are those that the rules make, over slotted objects, and stop at the first fault; the others check what
-a schema can say. Times with construction are compared with hand-written code that constructs the same.
+checks are those of the rules, over slotted objects, and stop at the first fault; the others check what a
+schema can express. Times with construction are compared with hand-written code that constructs the same.
 "Again" is the same description once more: tensors remember that they have been found sound.
 """
 
@@ -42,7 +42,7 @@ CASES: dict[str, tuple[Array, Array, int]] = {
 }
 
 
-# By hand.
+# Hand-written.
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ def schema() -> dict[str, Any]:
 
 
 def microseconds(action: Callable[[], object]) -> float:
-    """The best of many batches of about a millisecond: on a busy machine longer ones are interrupted."""
+    """The best of many batches of about a millisecond: longer ones would be interrupted on a busy machine."""
     timer = timeit.Timer(action)
     count = max(timer.autorange()[0] // 200, 1)
     return min(timer.repeat(600, count)) / count * 1e6
@@ -227,7 +227,7 @@ class Case:
         return ByHand(input, indices, output, self.axis)
 
     def forget(self) -> None:
-        """Tensors remember that they have been found sound; this makes the next validation a first one."""
+        """Resets what tensors remember of being sound, so that the next validation is a first one."""
         for tensor in (self.desc.InputTensor, self.desc.IndicesTensor, self.desc.OutputTensor):
             object.__setattr__(tensor, "_state", 0)
 

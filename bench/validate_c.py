@@ -1,4 +1,4 @@
-"""Nanoseconds of one C validation, and what a file that validates everything costs to compile."""
+"""Nanoseconds of one C validation, and the cost of compiling a file that validates everything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEADERS = HERE.parent / "generated" / "include"
 
 
 def main() -> None:
-    """Print the figures of each compiler that is here."""
+    """Prints the figures for each compiler on this machine."""
     with tempfile.TemporaryDirectory() as folder:
         program, module = Path(folder) / "validate", Path(folder) / "validate.o"
         for compiler in filter(shutil.which, ("gcc", "clang")):
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _size(module: Path) -> int:
-    """Bytes that an object file adds to a program."""
+    """The bytes that an object file adds to a program."""
     lines = subprocess.run(["size", module], check=True, capture_output=True, text=True).stdout.splitlines()
     return int(lines[1].split()[3])
 

@@ -1,12 +1,12 @@
-// The sum of a million numbers on a GPU, through Direct3D 12: validate a description, plan it, compile the shader variants
-// that the plan asks for, record its dispatches, and read the result. Nothing but main() knows what a sum is: any description
-// runs the same way, with its tensors in `buffers`.
+// The sum of a million numbers on a GPU, through Direct3D 12: validates a description, plans it, compiles the shader
+// variants that the plan needs, records its dispatches, and reads the result. Only main() is about sums: any other
+// description runs the same way, with its tensors in `buffers`.
 //
 //     cl /std:c++17 /EHsc /I generated\include examples\d3d12.cpp d3d12.lib
 //     d3d12 generated\hlsl
 //
-// The environment variable DXC names the DirectX Shader Compiler where it is not on PATH; dxil.dll beside it signs what it
-// compiles. A program that ships keeps the byte code: dispatches whose shader and macros are equal share a pipeline.
+// The environment variable DXC names the DirectX Shader Compiler if it is not on PATH; dxil.dll beside it signs what it
+// compiles. A real program would ship the byte code; dispatches with equal shader and macros can share a pipeline.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ void check(bool holds, const char* what, int line) {
     }
 }
 
-// A COM object. What is made here lives as long as the process, which keeps reference counting out of the way; use your own ComPtr.
+// A COM object. All of them live as long as the process, which avoids reference counting here; use your own ComPtr.
 template <typename T, typename Make>
 T* made(Make make) {
     void* object = nullptr;
@@ -55,7 +55,7 @@ struct Gpu {
         return device->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator, nullptr, id, out);
     });
 
-    // A buffer in the heap for shaders, for what the host writes, or for what it reads.
+    // A buffer in the heap for shaders, for uploads or for readback.
     ID3D12Resource* buffer(D3D12_HEAP_TYPE type, std::uint64_t size) {
         D3D12_HEAP_PROPERTIES heap{};
         heap.Type = type;
@@ -75,7 +75,7 @@ struct Gpu {
         });
     }
 
-    // A buffer that the host has filled; `size` bytes, which constant buffers have in multiples of 256.
+    // A buffer filled by the host, of `size` bytes; those of constant buffers are multiples of 256.
     ID3D12Resource* filled(const void* data, std::uint64_t size) {
         ID3D12Resource* upload = buffer(D3D12_HEAP_TYPE_UPLOAD, (size + 255) / 256 * 256);
         void* mapped = nullptr;
@@ -85,7 +85,7 @@ struct Gpu {
         return upload;
     }
 
-    // Brings a buffer of the default heap into a state. In a new command list the first use does so by itself.
+    // Transitions a buffer of the default heap. Its first use in a new command list does so implicitly.
     void use(ID3D12Resource* resource, D3D12_RESOURCE_STATES state) {
         const auto [known, first] = states.try_emplace(resource, state);
         if (!first && known->second != state) {
@@ -106,11 +106,11 @@ struct Gpu {
         ID3D12Fence* fence = made<ID3D12Fence>(
             [this](REFIID id, void** out) { return device->CreateFence(0, D3D12_FENCE_FLAG_NONE, id, out); });
         CHECK(SUCCEEDED(queue->Signal(fence, 1)));
-        CHECK(SUCCEEDED(fence->SetEventOnCompletion(1, nullptr))); // without an event it waits
+        CHECK(SUCCEEDED(fence->SetEventOnCompletion(1, nullptr))); // without an event it blocks
     }
 };
 
-// The byte code of the variant that a dispatch needs.
+// The byte code of a dispatch's variant.
 std::vector<char> compile(const dmlops_dispatch& dispatch, const std::string& shaders) {
     const char* dxc = std::getenv("DXC");
     std::string command = dxc ? dxc : "dxc";
@@ -128,7 +128,7 @@ std::vector<char> compile(const dmlops_dispatch& dispatch, const std::string& sh
     return code;
 }
 
-// Constants b0, then what the shader reads, t0 and following, then what it writes, u0 and following.
+// Constants at b0, then what the shader reads, from t0 on, then what it writes, from u0 on.
 ID3D12RootSignature* root_signature(Gpu& gpu, const dmlops_dispatch& dispatch) {
     std::vector<D3D12_ROOT_PARAMETER> parameters(dispatch.binding_count + 1);
     parameters[0].ParameterType = D3D12_ROOT_PARAMETER_TYPE_CBV;
@@ -146,8 +146,8 @@ ID3D12RootSignature* root_signature(Gpu& gpu, const dmlops_dispatch& dispatch) {
     });
 }
 
-// Records a description. `buffers` are those of its tensors, by the position of the member in the struct, in the default
-// heap.
+// Records a description. `buffers` are those of its tensors in the default heap, by the position of the member in the
+// struct.
 void record(Gpu& gpu, const DML_OPERATOR_DESC& desc, ID3D12Resource* const* buffers, const std::string& shaders) {
     std::vector<dmlops_dispatch> dispatches(dmlops_plan(&desc, nullptr, 0));
     dmlops_work work;
@@ -156,12 +156,12 @@ void record(Gpu& gpu, const DML_OPERATOR_DESC& desc, ID3D12Resource* const* buff
         std::fprintf(stderr, "no plan: %s\n", work.message);
         std::exit(1);
     }
-    std::vector<ID3D12Resource*> scratch; // committed resources start as zeros, as `cleared` may ask
+    std::vector<ID3D12Resource*> scratch; // committed resources are zeroed, in case of `cleared`
     for (std::uint32_t i = 0; i < work.scratch_count; ++i) {
         scratch.push_back(gpu.buffer(D3D12_HEAP_TYPE_DEFAULT, work.scratch[i].size));
     }
     for (const dmlops_dispatch& dispatch : dispatches) {
-        if (dispatch.waits) { // for all that earlier dispatches wrote
+        if (dispatch.waits) { // for everything that earlier dispatches wrote
             D3D12_RESOURCE_BARRIER barrier{};
             barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_UAV;
             gpu.commands->ResourceBarrier(1, &barrier);
@@ -177,7 +177,7 @@ void record(Gpu& gpu, const DML_OPERATOR_DESC& desc, ID3D12Resource* const* buff
         gpu.commands->SetComputeRootConstantBufferView(
             0, gpu.filled(dispatch.constants, dispatch.constant_count * sizeof(std::uint32_t))->GetGPUVirtualAddress());
         for (UINT i = 0; i < dispatch.binding_count; ++i) {
-            const dmlops_binding one = dispatch.bindings[i]; // `entry` counts in an array of tensors, too
+            const dmlops_binding one = dispatch.bindings[i]; // in an array of tensors, `entry` matters, too
             ID3D12Resource* buffer = one.member == DMLOPS_SCRATCH ? scratch[one.entry] : buffers[one.member];
             if (i < dispatch.read_count) {
                 gpu.use(buffer, D3D12_RESOURCE_STATE_NON_PIXEL_SHADER_RESOURCE);
@@ -235,5 +235,5 @@ int main(int argc, char** argv) {
     CHECK(SUCCEEDED(readback->Map(0, nullptr, &mapped)));
     const float sum = *static_cast<const float*>(mapped);
     std::printf("sum %.0f, expected %.0f\n", static_cast<double>(sum), expected);
-    return static_cast<double>(sum) == expected ? 0 : 1; // integers below 2^24: no sum is rounded
+    return static_cast<double>(sum) == expected ? 0 : 1; // sums of integers stay below 2^24, so none is rounded
 }

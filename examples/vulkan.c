@@ -1,12 +1,12 @@
-/* The sum of a million numbers on a GPU, through Vulkan: validate a description, plan it, compile the shader variants that
-   the plan asks for, record its dispatches, and read the result. Nothing here knows what a sum is: any description runs
-   the same way, with its tensors in `buffers`.
+/* The sum of a million numbers on a GPU, through Vulkan: validates a description, plans it, compiles the shader
+   variants that the plan needs, records its dispatches, and reads the result. Only main() is about sums: any other
+   description runs the same way, with its tensors in `buffers`.
 
        cc -std=c11 -I generated/include examples/vulkan.c -lvulkan -o vulkan
        ./vulkan generated/hlsl
 
-   The environment variable DXC names the DirectX Shader Compiler where it is not on PATH. A program that ships keeps the
-   SPIR-V: dispatches whose shader and macros are equal share a pipeline. */
+   The environment variable DXC names the DirectX Shader Compiler if it is not on PATH. A real program would ship the
+   SPIR-V; dispatches with equal shader and macros can share a pipeline. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void check(int holds, const char* what, int line) {
     }
 }
 
-/* What stays the same for all operators. */
+/* What all operators share. */
 typedef struct gpu_device {
     VkPhysicalDevice physical;
     VkDevice device;
@@ -37,7 +37,7 @@ typedef struct gpu_device {
     VkDescriptorPool descriptors;
 } gpu_device;
 
-/* A buffer that shaders and the host see. Device-local memory, filled by copies, is faster on a discrete GPU. */
+/* A buffer that shaders and the host can access. On a discrete GPU, device-local memory filled by copies is faster. */
 typedef struct buffer {
     VkBuffer handle;
     void* mapped;
@@ -128,7 +128,7 @@ static buffer make_buffer(const gpu_device* gpu, VkBufferUsageFlags usage, uint6
     return made;
 }
 
-/* The SPIR-V of the variant that a dispatch needs. */
+/* The SPIR-V of a dispatch's variant. */
 static VkShaderModule compile(const gpu_device* gpu, const dmlops_dispatch* dispatch, const char* shaders) {
     static char command[16384];
     static uint32_t code[1 << 20];
@@ -157,7 +157,7 @@ static VkShaderModule compile(const gpu_device* gpu, const dmlops_dispatch* disp
     return module;
 }
 
-/* Records one dispatch; `bound` are its resources in their order, then its constants. */
+/* Records one dispatch; `bound` are its resources in order, followed by its constants. */
 static void record(
     const gpu_device* gpu, VkCommandBuffer commands, const dmlops_dispatch* dispatch, VkShaderModule module, const buffer* bound) {
     const uint32_t count = dispatch->binding_count + 1;
@@ -228,8 +228,8 @@ static void record(
     vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
 }
 
-/* Runs a description; `buffers` are those of its tensors, by the position of the member in the struct. What is made here
-   for one run is left to the end of the process. */
+/* Runs a description; `buffers` are those of its tensors, by the position of the member in the struct. Whatever this
+   creates is left for the end of the process to free. */
 static void run(const gpu_device* gpu, const DML_OPERATOR_DESC* desc, const buffer* buffers, const char* shaders) {
     static dmlops_dispatch dispatches[MAX_DISPATCHES];
     const VkBufferUsageFlags storage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, uniform = VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
@@ -249,7 +249,7 @@ static void run(const gpu_device* gpu, const DML_OPERATOR_DESC* desc, const buff
         exit(1);
     }
     for (uint32_t i = 0; i < work.scratch_count; ++i) {
-        scratch[i] = make_buffer(gpu, storage, work.scratch[i].size); /* zeros, as `cleared` may ask */
+        scratch[i] = make_buffer(gpu, storage, work.scratch[i].size); /* zeros, in case of `cleared` */
     }
     CHECK(vkAllocateCommandBuffers(gpu->device, &allocate, &commands) == VK_SUCCESS);
     CHECK(vkBeginCommandBuffer(commands, &begin) == VK_SUCCESS);
@@ -257,7 +257,7 @@ static void run(const gpu_device* gpu, const DML_OPERATOR_DESC* desc, const buff
         const dmlops_dispatch* dispatch = &dispatches[i];
         buffer bound[DMLOPS_MAX_BINDINGS + 1];
         for (uint32_t k = 0; k < dispatch->binding_count; ++k) {
-            const dmlops_binding one = dispatch->bindings[k]; /* `entry` counts in an array of tensors, too */
+            const dmlops_binding one = dispatch->bindings[k]; /* in an array of tensors, `entry` matters, too */
             bound[k] = one.member == DMLOPS_SCRATCH ? scratch[one.entry] : buffers[one.member];
         }
         bound[dispatch->binding_count] = make_buffer(gpu, uniform, dispatch->constant_count * sizeof(uint32_t));
@@ -332,5 +332,5 @@ int main(int argc, char** argv) {
     run(&gpu, &desc, buffers, argv[1]);
     sum = *(const float*)buffers[OUTPUT].mapped;
     printf("sum %.0f, expected %.0f\n", (double)sum, expected);
-    return (double)sum != expected; /* integers below 2^24: no sum is rounded */
+    return (double)sum != expected; /* sums of integers stay below 2^24, so none is rounded */
 }

@@ -1,4 +1,4 @@
-"""The cases of `bench/gpu.py`: operators at sizes that users have, each with the same computed by torch."""
+"""The cases of `bench/gpu.py`: operators at realistic sizes, each with its equivalent in torch."""
 
 from __future__ import annotations
 

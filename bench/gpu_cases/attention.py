@@ -9,10 +9,11 @@ from .case import Case, drawn, size_of, tensor, uniform
 
 
 def attentions() -> Iterator[Case]:
-    """Of as many tokens as language models have at once, in heads of 64, and of one token more."""
+    """Attention over as many tokens as language models process at once, with 64 elements per head, and
+    decoding."""
 
     def attention(batches: int, tokens: int, heads: int, data_type: str, queries: int | None = None) -> Case:
-        """As many queries as keys, or fewer."""
+        """Attention with as many queries as keys, or fewer."""
         keys = tensor((batches, tokens, heads * 64), data_type)
         asking = keys if queries is None else tensor((batches, queries, heads * 64), data_type)
         shown = f"{batches}x{tokens}" if queries is None else f"{batches}x{queries} of {tokens}"
@@ -30,15 +31,15 @@ def attentions() -> Iterator[Case]:
         )  # fmt: skip
 
     def decoding(batches: int, past: int, depth: int, data_type: str, presents: bool) -> Case:
-        """One token more: its query, key and value, after keys and values of earlier calls. torch has all of
-        them in one; with `presents` it has to put them there, as outputs are here."""
+        """Decoding of one token: its query, key and value, after the keys and values of earlier calls. torch
+        has these in one tensor; with `presents` it has to append to them, as the outputs do here."""
         heads = 32
         new = tensor((batches, 1, heads * depth), data_type)
         old = tensor((batches, heads, past, depth), data_type)
         whole = tensor((batches, heads, past + 1, depth), data_type)
         names = ("QueryTensor", "KeyTensor", "ValueTensor")
         tensors = {**dict.fromkeys(names, new), "PastKeyTensor": old, "PastValueTensor": old}
-        kept: dict[int, tuple[Any, Any]] = {}  # by where the old ones are
+        kept: dict[int, tuple[Any, Any]] = {}  # by the address of the old ones
 
         def joined(torch: Any, key: Any, value: Any, old_key: Any, old_value: Any) -> tuple[Any, Any]:
             split = (part.reshape(batches, 1, heads, depth).transpose(1, 2) for part in (key, value))

@@ -1,4 +1,4 @@
-"""A case of the benchmark: an operator at a size that users have, and the same computed by torch."""
+"""A case of the benchmark: an operator at a realistic size, with its equivalent in torch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Torch = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """An operator with its data; `torch` computes the same, `bytes_moved` is what must move, and `operations`
-    are the multiplications and additions of products, 0 where memory alone is the limit."""
+    """An operator with its data; `torch` computes the same, `bytes_moved` is the least traffic possible, and
+    `operations` are the multiplications and additions of products, 0 if memory bandwidth is the only
+    limit."""
 
     name: str
     operator: str
@@ -39,7 +40,7 @@ def tensor(sizes: Sequence[int], data_type: str, strides: Sequence[int] | None =
 
 
 def size_of(*tensors: dict[str, Any]) -> int:
-    """The bytes of tensors, each of those along dimensions of stride 0 once."""
+    """The bytes of tensors, counting elements along dimensions of stride 0 once."""
     return sum(
         int(np.dtype(one["DataType"].lower()).itemsize)
         * int(
@@ -53,7 +54,7 @@ def size_of(*tensors: dict[str, Any]) -> int:
 
 
 def uniform(sizes: Sequence[int], data_type: str, seed: int = 0) -> np.ndarray:
-    """Floats between -4 and 4, signed bytes of any value."""
+    """Floats between -4 and 4, or any signed bytes."""
     rng = np.random.default_rng(seed)
     if data_type == "int8":
         return rng.integers(-128, 128, sizes, np.int8)
@@ -68,7 +69,7 @@ def drawn(
     operations: int = 0,
     **members: Any,
 ) -> Case:
-    """A case with inputs drawn at random; variances are at least 1."""
+    """A case with random inputs; variances are at least 1."""
     inputs = {key: one for key, one in tensors.items() if not key.startswith("Output")}
 
     def arrays() -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Functions of large tensors, element by element."""
+"""Element-wise functions of large tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .case import LARGE, Case, Torch, size_of, tensor, uniform
 
-# Of one tensor, of numbers above 0 where it has to be, and of two tensors
+# Functions of one tensor, of one tensor of positive numbers, and of two tensors
 ONE: dict[str, Torch] = {
     "ELEMENT_WISE_SIN": lambda torch, x: torch.sin(x),
     "ELEMENT_WISE_TAN": lambda torch, x: torch.tan(x),
@@ -42,7 +42,7 @@ def functions() -> Iterator[Case]:
 
         def arrays() -> dict[str, np.ndarray]:
             found = {name: uniform(whole["Sizes"], data_type, seed) for seed, name in enumerate(names)}
-            if operator in POSITIVE or operator in TWO:  # no power of a negative number, and no quotient by 0
+            if operator in POSITIVE or operator in TWO:  # no power of a negative number, no division by 0
                 found = {name: abs(array) + np.array(0.25, data_type) for name, array in found.items()}
             return found
 

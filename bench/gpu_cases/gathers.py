@@ -1,4 +1,4 @@
-"""Elements, rows and points that indices choose."""
+"""Elements, rows and points selected by indices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gathers() -> Iterator[Case]:
 
         def arrays() -> dict[str, np.ndarray]:
             rng = np.random.default_rng(0)
-            values = rng.integers(0, 120, int(np.prod(sizes)) * element_size, np.uint8)  # always a number
+            values = rng.integers(0, 120, int(np.prod(sizes)) * element_size, np.uint8)  # no NaN
             indices = rng.integers(0, limit, picked, index)
             if sort_axis is not None:
                 indices.sort(axis=sort_axis)

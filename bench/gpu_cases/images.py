@@ -1,4 +1,4 @@
-"""Pictures of other sizes, and gradients."""
+"""Resampled images, and gradients."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from .case import Case, drawn, tensor
 
-MODES = {"bilinear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}  # torch's names of resampling
+MODES = {"bilinear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}  # torch's names of the modes
 
 
 def images() -> Iterator[Case]:
-    """Pictures of other sizes, gradients of these, and those of poolings."""
+    """Resampled images, their gradients, and those of poolings."""
 
     def resampling(mode: str, sizes: tuple[int, int, int, int], data_type: str, by: float = 2) -> Case:
         result = (*sizes[:2], int(sizes[2] * by), int(sizes[3] * by))

@@ -1,4 +1,4 @@
-"""Moves of data between layers."""
+"""Data movement between layers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .case import LARGE, SMALL, Case, drawn, size_of, tensor, uniform
 
 
 def moves() -> Iterator[Case]:
-    """Dimensions in another order, blocks of pixels as channels, tensors that are repeated, joined, unfolded,
-    mirrored beyond their edges, and added up downwards."""
+    """Permuted dimensions, blocks of pixels as channels, and tensors that are repeated, joined, unfolded,
+    mirrored beyond their edges, and accumulated along columns."""
 
     def moved(name: str, sizes: Sequence[int], order: Sequence[int], data_type: str) -> Case:
-        """A copy whose dimensions come in another order."""
+        """A copy with permuted dimensions."""
         strides = [int(np.prod(sizes[d + 1 :])) for d in range(len(sizes))]
         shape = [sizes[d] for d in order]
         return drawn(
@@ -28,7 +28,7 @@ def moves() -> Iterator[Case]:
         )
 
     def of_blocks(count: int, channels: int, size: int, data_type: str) -> Iterator[Case]:
-        """Pixels of blocks as channels, and back."""
+        """Pixels of blocks to channels, and back."""
         whole = tensor((count, channels, size, size), data_type)
         shown = f"{count}x{channels}x{size}x{size} {data_type}"
         halved = tensor((count, channels * 4, size // 2, size // 2), data_type)
@@ -53,7 +53,7 @@ def moves() -> Iterator[Case]:
         )  # fmt: skip
 
     def of_windows(count: int, channels: int, size: int, stride: int, data_type: str) -> Iterator[Case]:
-        """Windows of 3 x 3 as columns, and the sums of such columns."""
+        """Windows of 3 x 3 as columns (im2col), and the sums of such columns (col2im)."""
         whole = tensor((count, channels, size, size), data_type)
         columns = tensor((count, channels * 9, ((size - 3) // stride + 1) ** 2), data_type)
         shown = f"3x3{'' if stride == 1 else f'/{stride}'} {count}x{channels} {size}x{size} {data_type}"
@@ -114,6 +114,4 @@ def moves() -> Iterator[Case]:
         yield from of_windows(32, 64, 56, 2, data_type)
         yield joined(32, 64, 56, data_type)
         yield mirrored(32, 64, 56, data_type)
-    yield downwards(
-        LARGE, "float32"
-    )  # of halves torch keeps halves on the way, and is too far off to compare
+    yield downwards(LARGE, "float32")  # torch computes halves in halves, and is too far off to compare

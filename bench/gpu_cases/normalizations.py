@@ -9,7 +9,7 @@ from .case import SMALL, Case, drawn, tensor
 
 
 def normalizations() -> Iterator[Case]:
-    """Of rows as in language models, and of images, in training too."""
+    """Normalizations of rows as in language models, and of images, also for training."""
 
     def layer(rows: int, width: int, data_type: str) -> Case:
         whole, row = tensor((1, 1, rows, width), data_type), tensor((1, 1, 1, width), data_type)

@@ -11,8 +11,8 @@ from .case import Case, drawn, tensor
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution of square images, or one backward: windows and strides are alike in both dimensions, and
-    padding keeps the size but for the stride."""
+    """A convolution of square images, or a transposed one: windows and strides are the same in both
+    dimensions, and padding preserves the size, apart from the stride."""
 
     channels: int
     size: int
@@ -34,7 +34,7 @@ class Layer:
         return f"{kind} {self.size}x{self.size}" + ("" if self.images == 32 else f" {self.images}")
 
     def tensors(self, filters: Sequence[int], result: int, data_type: str) -> dict[str, dict[str, Any]]:
-        """Input, filters of these sizes, and a result of so many rows and columns."""
+        """Input, filters of these sizes, and a result with that many rows and columns."""
         return {
             "InputTensor": tensor((self.images, self.channels, self.size, self.size), data_type),
             "FilterTensor": tensor((*filters, self.window, self.window), data_type),
@@ -42,7 +42,7 @@ class Layer:
         }
 
     def members(self, direction: str, before: int, after: int) -> dict[str, Any]:
-        """What is no tensor, with so much padding on either side."""
+        """The members that are not tensors, with this much padding on either side."""
         return {
             "Mode": "CROSS_CORRELATION", "Direction": direction, "Strides": [self.stride] * 2,
             "Dilations": [1, 1], "StartPadding": [before] * 2, "EndPadding": [after] * 2,
@@ -59,7 +59,7 @@ CONVOLUTIONS = (
     *(Layer(128, 56, 128, 3, 1, 128), Layer(512, 28, 512, 3, 2, 512), Layer(960, 7, 960, 3, 1, 960)),
     *(Layer(240, 28, 240, 5, 1, 240), Layer(96, 56, 96, 5, 2, 96), Layer(96, 112, 96, 3, 1, 96, 1)),
 )
-"""Of ResNet, MobileNet and their like."""
+"""From ResNet, MobileNet and similar networks."""
 
 
 SPREAD = (
@@ -70,7 +70,7 @@ SPREAD = (
     Layer(21, 64, 21, 16, 8, images=1),
     *(Layer(128, 28, 128, 4, 2, 128), Layer(128, 56, 128, 3, 1, 128)),
 )
-"""Backward: of U-Net, DCGAN, FCN and their like."""
+"""Transposed: from U-Net, DCGAN, FCN and similar networks."""
 
 
 def products() -> Iterator[Case]:
@@ -98,7 +98,7 @@ def products() -> Iterator[Case]:
             layer.window // 2,
             -(-layer.size // layer.stride),
         )
-        own = layer.channels // layer.groups  # channels of a group
+        own = layer.channels // layer.groups  # channels per group
         return drawn(
             f"convolution {layer.name} {data_type}", "CONVOLUTION",
             layer.tensors((layer.filters, own), result, data_type),
@@ -108,7 +108,7 @@ def products() -> Iterator[Case]:
         )  # fmt: skip
 
     def spread(layer: Layer, data_type: str) -> Case:
-        """A backward convolution, whose result is as many times larger as the stride."""
+        """A transposed convolution, whose result is larger by a factor of the stride."""
         window, stride = layer.window, layer.stride
         padding, rest = (window - stride + 1) // 2, (window - stride) % 2
         return drawn(
@@ -165,7 +165,7 @@ def products() -> Iterator[Case]:
 
 
 def of_bytes() -> Iterator[Case]:
-    """Products of integers of 8 bits; torch convolves no such, but floats."""
+    """Products of 8-bit integers; torch has no such convolutions, only those of floats."""
 
     def product(size: int, turned: bool = False) -> Case:
         return drawn(

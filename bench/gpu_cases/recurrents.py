@@ -15,7 +15,7 @@ def recurrents() -> Iterator[Case]:
     """Recurrent networks of one layer, with as many inputs as units."""
 
     def network(operator: str, units: int, batch: int, steps: int, data_type: str) -> Case:
-        order = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 2, 3, 1]}[operator]  # torch's, by our gates
+        order = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 2, 3, 1]}[operator]  # torch's gates in our order
         rows = len(order) * units
         tensors = {
             "InputTensor": tensor((1, steps, batch, units), data_type),
@@ -31,7 +31,7 @@ def recurrents() -> Iterator[Case]:
             "LSTM": {"ClipThreshold": 0.0, "UseClipThreshold": False, "CoupleInputForget": False},
             "GRU": {"LinearBeforeReset": True},
         }.get(operator, {})
-        networks: dict[int, Any] = {}  # by where their weights are
+        networks: dict[int, Any] = {}  # by the address of their weights
 
         def arrays() -> dict[str, np.ndarray]:
             names = [name for name in tensors if name != "OutputSequenceTensor"]

@@ -1,4 +1,4 @@
-"""Square tensors."""
+"""Cases on square tensors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .case import LARGE, Case, Torch, size_of, tensor, uniform
 
 
 def squares(side: int = LARGE) -> Iterator[Case]:
-    """Element by element, moves, sums, softmax, scans, top-k; a copy comes first."""
+    """Element-wise operators, moves, sums, softmax, scans, top-k; a copy comes first."""
     square = (side, side)
-    margin = max(1, side // 85)  # of slices
+    margin = max(1, side // 85)  # width of slices' margins
     inner = side - 2 * margin
     around = max(1, side // 128)
     sized = "" if side == LARGE else f"{side} "

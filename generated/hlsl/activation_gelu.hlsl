@@ -7,30 +7,31 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_gelu.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
-// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
-// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
+// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
+// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
-//              multiple of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
-//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
-//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
-//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
-//              VECTOR and all strides but that one are multiples of it. Else 0
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
+//              multiples of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
+//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
+//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
+//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors a thread writes, 1 or more
+//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -79,7 +80,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies in each tensor
+// The offset of a vector's first element in each tensor
 Position Locate(uint item)
 {
     Position position = { 0, 0 };
@@ -113,13 +114,13 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// For these, functions are exact to what halves can show.
+// For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp of a half, over all halves.
@@ -129,8 +130,8 @@ float Exp(float x)
     return IsNan(x) ? x : power;
 }
 
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 7: a quotient of
-// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-18.
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 7: a quotient of polynomials
+// without negative terms (minimax, scripts/minimax.py), within 2^-18
 float NormalTail(float a)
 {
     float above = 0.04628345f;
@@ -144,7 +145,7 @@ float NormalTail(float a)
     return above / below;
 }
 
-// x times the distribution function of the normal distribution. Nothing cancels for negative x.
+// x times the standard normal distribution function, without cancellation for negative x
 // Error at most 0.504 ulp of a half, over all halves.
 float Gelu(float x)
 {
@@ -154,7 +155,7 @@ float Gelu(float x)
 }
 #else
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 float ExpTail(float x)
 {
     float p = 0.00019845527f;
@@ -166,28 +167,28 @@ float ExpTail(float x)
     return p * x * x;
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Like ExpOfSum without its care: operations may be
-// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
+// are where the device can. The product of k and the larger part of ln 2 is exact either way.
 float ExpFused(float high, float low)
 {
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // not what it was before, as a compiler might think
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // 2^64 times the power, so that only the last step can make it subnormal
+    // Scaled by 2^64, so that only the last step can make it subnormal
     const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
     return FromBits(scaled) * 5.421011e-20f;
 }
 
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 15 (float), 39 (double):
-// a quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double).
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
+// quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
 float NormalTail(float a)
 {
     float above = 0.004154401f;
@@ -204,9 +205,9 @@ float NormalTail(float a)
     return above / below;
 }
 
-// x times the distribution function of the normal distribution: max(x, 0) - |x| Q(|x|) e^(-x^2/2). Nothing cancels for
-// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no right digit left below -5. The square is taken in two parts,
-// the first of half as many bits. In this order of factors nothing becomes subnormal before the result does.
+// x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
+// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
+// the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
 // Error at most 8.5 ulp (float), 9 ulp (double), as measured.
 float Gelu(float x)
 {
@@ -248,8 +249,9 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -284,7 +286,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads, then the stores: each thread keeps many loads under way.
+    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     INPUT_VALUE input[UNROLL][VECTOR];
     [unroll]

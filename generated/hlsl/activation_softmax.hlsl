@@ -7,35 +7,35 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_softmax.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each element becomes a function of itself and of what its set is reduced to: the elements that differ in their
-// coordinates along the axes only.
-// A group works on several sets, LANES threads on each, which meet in group memory. Sizes and strides are in
-// elements; neighbouring dimensions are merged where all tensors run through them in one step, and those of size 1
-// left out.
+// Maps each element to a function of itself and of the reduction of its set: the elements that differ from it only in
+// their coordinates along the axes.
+// A group works on several sets, each shared by LANES threads that combine their results in shared memory. Sizes and
+// strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor, and
+// dimensions of size 1 are dropped.
 //
 // For each tensor, X being OUTPUT or INPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16
 //   InputTensor: FLOAT32, FLOAT16
-//   VECTOR     elements loaded at once: 1 for any strides; where the innermost reduced dimension has stride 1, and its
-//              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes; 4 for 8 bits) where the innermost
+//              reduced dimension has stride 1 and its size and all other strides are multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
-//   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
-//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else
+//   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
-//   LANES      a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
+//   LANES      threads that share a set: a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
 //
-// Dispatch groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets, or more.
+// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets.
 
-#define CHOOSES (0)  // the result is the index of an element
-#define SHIFTS (1)  // elements are mapped after something is subtracted from all of a set
+#define CHOOSES (0)  // the result is an element's index
+#define SHIFTS (1)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
 {
@@ -49,7 +49,7 @@ struct Dimension
     uint reserved1;
 };
 
-// What is known of a set, or of a part of it
+// Partial result of a set
 struct State
 {
     INPUT_VALUE value;
@@ -105,7 +105,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where a set begins
+// Where a set starts
 Position LocateSet(uint item)
 {
     Position position = { 0, 0 };
@@ -121,7 +121,7 @@ Position LocateSet(uint item)
     return position;
 }
 
-// Where a vector lies in a set
+// Where a vector starts within a set
 Position LocateVector(uint item)
 {
     Position position = { 0, 0 };
@@ -137,12 +137,12 @@ Position LocateVector(uint item)
     return position;
 }
 
-// The larger of two numbers, either one if one is NaN: without the care that Max takes
+// The larger of two numbers, either of them if one is NaN: cheaper than Max
 float Larger(float x, float y) { return max(x, y); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
-// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
-// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
+// 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
+// give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -156,7 +156,7 @@ uint Bits(float x)
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 float ExpTail(float x)
 {
     float p = 0.00019845527f;
@@ -174,8 +174,8 @@ float FromBits(uint bits)
     return asfloat(bits);
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
@@ -187,27 +187,27 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Like ExpOfSum without its care: operations may be
-// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
+// are where the device can. The product of k and the larger part of ln 2 is exact either way.
 float ExpFused(float high, float low)
 {
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // not what it was before, as a compiler might think
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // 2^64 times the power, so that only the last step can make it subnormal
+    // Scaled by 2^64, so that only the last step can make it subnormal
     const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
     return FromBits(scaled) * 5.421011e-20f;
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// e^x of elements less the greatest of their set, so that x is above 0 only where that is infinite. Like Exp without
-// its care, which costs softmax of short rows a fifth. Error at most 1.25 ulp, as measured.
+// e^x for elements minus the maximum of their set, so that x is above 0 only if it is infinite. Cheaper than Exp, whose
+// care costs softmax of short rows a fifth. Error at most 1.25 ulp, as measured.
 float ExpShifted(float x)
 {
     const bool isLow = x < -112.0f;
@@ -215,7 +215,7 @@ float ExpShifted(float x)
     return IsNan(x) || x > 0.0f ? x : isLow ? 0.0f : power;
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
@@ -228,14 +228,14 @@ INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
 OUTPUT_VALUE EachMapped(INPUT_VALUE x, INPUT_VALUE y) { return x * y; }
 
 #if SHIFTS
-// The shift as the functions are told it
+// The shift as the functions receive it: 0 in place of an infinity
 INPUT_VALUE Finite(INPUT_VALUE shift)
 {
     return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
 }
 #endif
 
-// What is known of two parts of a set, or only their common shift
+// Combines the partial results of two parts of a set, or only their shifts
 State Combine(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
@@ -316,7 +316,7 @@ void Load(uint offset, out Item items[VECTOR])
 #endif
 }
 
-// A thread's share of a set: vectors from `first` on before `end`, LANES apart
+// A thread's share of a set: every LANES-th vector from `first` on, up to `end`
 struct Share
 {
     uint offset;  // of the set
@@ -333,7 +333,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 }
 
 #if SHIFTS
-#define OVER_ITEMS [loop]  // a driver that joins unrolled items into vectors may forget what is precise
+#define OVER_ITEMS [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
 #else
 #define OVER_ITEMS [unroll]
 #endif
@@ -349,8 +349,7 @@ void MapBlock(INPUT_VALUE shift, inout Item items[UNROLL][VECTOR])
     }
 }
 
-// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1, mapped unless
-// shiftOnly.
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it, mapped unless shiftOnly.
 State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
 {
     State total = (State)0;
@@ -389,11 +388,11 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
     return total;
 }
 
-static const uint columns = NUM_THREADS / LANES;  // sets that a group works on
+static const uint columns = NUM_THREADS / LANES;  // sets per group
 
 groupshared State memory[NUM_THREADS];
 
-// What the first `lanes` threads know of a set together
+// Combines the results of the first `lanes` threads of a set, for all of its threads
 State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
@@ -417,8 +416,9 @@ State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -450,13 +450,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint part = number % parts;
     const uint lane = ACROSS ? thread / columns : thread % LANES;
     const uint set = number / parts * columns + (ACROSS ? thread % columns : thread / LANES);
-    const Position position = LocateSet(min(set, sets - 1));  // all threads of a group meet at its barriers
+    // clamped, since all threads of a group have to reach its barriers
+    const Position position = LocateSet(min(set, sets - 1));
 
     Share share;
     share.offset = position.input;
     share.first = part * partExtent + lane;
     share.end = min((part + 1) * partExtent, extent);
-    const uint lanes = min(LANES, share.end - part * partExtent);  // that have anything to do
+    const uint lanes = min(LANES, share.end - part * partExtent);  // lanes with anything to do
 
     Item whole[UNROLL][VECTOR];
 #if WHOLE

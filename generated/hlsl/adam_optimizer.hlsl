@@ -8,29 +8,30 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... adam_optimizer.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
 //              1 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor, by rows, each shared by
-//              LANES threads that exchange sums through group memory
-// In pass 1 only; dimensions are merged where all tensors run through them in one step:
-//   VECTOR     elements of a row that are worked out together: 1, 2 or 4
-//   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
-//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
-//   UNROLL     vectors that a thread loads before it works with them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it is read only once, else 0
-//   LANES      a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
-//   KEPT_RANK  dimensions from one row to the next, 1 or more
-//   REDUCED_RANK  dimensions of a row, 1 or more
+//              LANES threads that reduce sums in shared memory
+// In pass 1 only; adjacent dimensions are merged where a single stride covers both in every tensor:
+//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it uses them, 1 or more
+//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
+//              0
+//   LANES      threads that share a row: a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   KEPT_RANK  dimensions that rows are counted along, 1 or more
+//   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP
 // or OUTPUT_PARAMETERS or OUTPUT_FIRST_MOMENT or OUTPUT_SECOND_MOMENT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputParametersTensor: FLOAT32, FLOAT16
 //   InputFirstMomentTensor: FLOAT32, FLOAT16
 //   InputSecondMomentTensor: FLOAT32, FLOAT16
@@ -39,15 +40,15 @@
 //   OutputParametersTensor: FLOAT32, FLOAT16
 //   OutputFirstMomentTensor: FLOAT32, FLOAT16
 //   OutputSecondMomentTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
-//   RANK       dimensions of what is written, 1 or more
+//   REAL_BITS  bits of that type: 64 or 32
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1
 typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;
@@ -167,7 +168,7 @@ struct Dimension
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputParametersSizes[2];
     int4 inputParametersStrides[2];
     int4 inputFirstMomentSizes[2];
@@ -202,7 +203,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -242,7 +243,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -253,7 +254,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -277,7 +278,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -319,12 +320,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -351,7 +352,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -383,14 +384,14 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -400,7 +401,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -418,12 +419,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -446,7 +446,7 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -458,8 +458,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -470,7 +470,7 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
@@ -482,14 +482,14 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -521,9 +521,9 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
@@ -541,21 +541,21 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
@@ -567,19 +567,19 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
-// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
+// of |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
 
-// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+// Handles all remaining x and y; `power` is |x|^y if `isInside`, unless x is 0 or infinite.
 float PowElsewhere(float x, float y, bool isInside, float power)
 {
     const uint bits = Bits(x) & 0x7fffffffu;
@@ -594,7 +594,7 @@ float PowElsewhere(float x, float y, bool isInside, float power)
     if (Bits(x) == bits)
         return power;
 
-    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    // Half of an odd integer has a fraction of 1/2; half of an even one has none, nor has half of the least subnormal.
     const float halved = frac(0.5f * Magnitude(y));
     const bool isOdd = halved == 0.5f;
     const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
@@ -613,8 +613,8 @@ float Pow(float x, float y)
     const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
     const float f = m - 1.0f;
 
-    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products
-    // are exact. What is made less exact has few bits: it only is kept apart.
+    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products are
+    // exact. The argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = 1.0f / (m + 1.0f);
     const float head = FromBits(Bits(f * inverse) & 0xfffff000u);
     const float upper = FromBits(Bits(m + 1.0f) & 0xfffff000u);
@@ -623,7 +623,7 @@ float Pow(float x, float y)
     const float square = head * head;
     const float squareTail = tail * mad(2.0f, head, tail);
 
-    // log2(1 + f) = s (2.8955078 + wide + narrow), and wide has no rounding error where it is large.
+    // log2(1 + f) = s (2.8955078 + wide + narrow); wide has no rounding error where it is large.
     const float z = square + squareTail;
     float p = 0.34020556f;
     p = mad(p, z, 0.41170706f);
@@ -642,8 +642,8 @@ float Pow(float x, float y)
     const float high = yHead * logHead;
     const float low = mad(y - yHead, logHead, y * logTail);
 
-    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
-    // such that its power less 1 loses little.
+    // 2^(high + low): adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits. The remainder is small
+    // enough that its power minus 1 loses little.
     const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
     const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
     const float part = above + low;
@@ -654,13 +654,13 @@ float Pow(float x, float y)
     q = mad(q, part, 0.24022662f);
     q = mad(q, part, 0.1931472f);
     const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
-    // In two steps, of which only the second can leave the range of floats
+    // In two steps, only the second of which can leave the range of floats
     const bool isLarge = high > 0.0f;
     const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
     const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 
-    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
-    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and not NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // also finite
     float result = power;
     [branch]
     if (!isInside || !isPositive)
@@ -668,19 +668,20 @@ float Pow(float x, float y)
     return result;
 }
 
-// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
-// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
-    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x counts as its bits.
+    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
     const uint bits = Bits(x);
     const bool isSubnormal = bits < 0x00800000u;
     const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
     const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
     const float square = FromBits(squareBits);
 
-    // root = head + tail, an integer of which head has the upper 12 bits: all products and differences are exact. What
-    // is made less exact has few bits: it only is kept apart.
+    // root = head + tail, an integer; head has its upper 12 bits, so that all products and differences are exact. The
+    // argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = rsqrt(square);
     const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
     const float rest = mad(-head, head, square);
@@ -689,7 +690,7 @@ float Sqrt(float x)
     const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
     const float root = head + tail;
 
-    // It is off by one at most, next to where it would round to another one; no root is a tie.
+    // It is off by one at most, only next to where it would round differently; no root is a tie.
     const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
@@ -709,7 +710,7 @@ INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_PARAMETERS_VALUE ReadInputParameters(List at)
 {
 #if INPUT_PARAMETERS_PRESENT
@@ -736,7 +737,7 @@ INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_FIRST_MOMENT_VALUE ReadInputFirstMoment(List at)
 {
 #if INPUT_FIRST_MOMENT_PRESENT
@@ -763,7 +764,7 @@ INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_SECOND_MOMENT_VALUE ReadInputSecondMoment(List at)
 {
 #if INPUT_SECOND_MOMENT_PRESENT
@@ -789,7 +790,7 @@ GRADIENT_VALUE LoadGradient(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 GRADIENT_VALUE ReadGradient(List at)
 {
 #if GRADIENT_PRESENT
@@ -815,7 +816,7 @@ TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 TRAINING_STEP_VALUE ReadTrainingStep(List at)
 {
 #if TRAINING_STEP_PRESENT
@@ -833,8 +834,9 @@ TRAINING_STEP_VALUE ReadTrainingStep(List at)
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 {
 #if OUTPUT_PARAMETERS_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_PARAMETERS_BITS;
     const uint shift = offset % perWord * OUTPUT_PARAMETERS_BITS;
     const uint mask = (1u << OUTPUT_PARAMETERS_BITS) - 1;
@@ -857,8 +859,9 @@ void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
 {
 #if OUTPUT_FIRST_MOMENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_FIRST_MOMENT_BITS;
     const uint shift = offset % perWord * OUTPUT_FIRST_MOMENT_BITS;
     const uint mask = (1u << OUTPUT_FIRST_MOMENT_BITS) - 1;
@@ -881,8 +884,9 @@ void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 {
 #if OUTPUT_SECOND_MOMENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_SECOND_MOMENT_BITS;
     const uint shift = offset % perWord * OUTPUT_SECOND_MOMENT_BITS;
     const uint mask = (1u << OUTPUT_SECOND_MOMENT_BITS) - 1;
@@ -938,7 +942,7 @@ struct RowPlace
     uint outputSecondMoment;
 };
 
-// Where a row begins
+// Where a row starts
 RowPlace LocateRow(uint item)
 {
     RowPlace place = (RowPlace)0;
@@ -960,7 +964,7 @@ RowPlace LocateRow(uint item)
     return place;
 }
 
-// Where a vector lies in a row
+// Where a vector starts within a row
 RowPlace LocateVector(uint item)
 {
     RowPlace place = (RowPlace)0;
@@ -1107,7 +1111,7 @@ void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
 
 groupshared float rowMemory[NUM_THREADS];
 
-// The sum of what the threads of a row have, the same for all of them and in the same order every time: by sixteens
+// The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
 float JoinRow(float value, uint thread, uint lane)
 {
 #if LANES > 1
@@ -1137,18 +1141,19 @@ float JoinRow(float value, uint thread, uint lane)
 
 #define OVER_ELEMENTS [unroll]
 
-// A group works on several rows, or on a part of each of them
+// A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / LANES;  // rows that a group works on
+    const uint columns = NUM_THREADS / LANES;  // rows per group
     const uint lane = ACROSS ? thread / columns : thread % LANES;
     const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
-    const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
+    // clamped, since all threads of a group have to reach its barriers
+    const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
     uint u, k, item;
 
-    // Of what there is only one for a whole row
+    // Operands with one element per row
     float inputParametersOfRow = 0;
 #if INPUT_PARAMETERS_PRESENT && INPUT_PARAMETERS_SINGLE
     {
@@ -1286,7 +1291,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
 #if PASS != 1
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -1318,7 +1323,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         OUTPUT_FIRST_MOMENT_BITS);
     const OUTPUT_SECOND_MOMENT_VALUE entry2 = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce(Second(at),
         OUTPUT_SECOND_MOMENT_BITS);
-    DeviceMemoryBarrier();  // all are read before any is written: an output may share an input's buffer
+    DeviceMemoryBarrier();  // read everything before writing anything: an output may share an input's buffer
     WriteOutputParameters(at, entry0);
     WriteOutputFirstMoment(at, entry1);
     WriteOutputSecondMoment(at, entry2);

@@ -7,37 +7,37 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... argmax.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Reduces sets of elements to one each: those that differ in their coordinates along the axes only.
-// A group works on several sets, LANES threads on each, which meet in group memory. Sizes and strides are in
-// elements; neighbouring dimensions are merged where all tensors run through them in one step, and those of size 1
-// left out.
+// Reduces each set of elements to one: a set's elements differ only in their coordinates along the axes.
+// A group works on several sets, each shared by LANES threads that combine their results in shared memory. Sizes and
+// strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor, and
+// dimensions of size 1 are dropped.
 //
 // For each tensor, X being OUTPUT or INPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: INT64, INT32, UINT64, UINT32
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   DECREASING  1 if of equally good elements the last one is taken, 0 if the first
-//   PASS       0 reduces whole sets; 1 reduces parts of sets, OutputTensor being a buffer of `State`; 2 reduces
-//              what is in that buffer, InputTensor
-//   VECTOR     elements loaded at once: 1 for any strides; where the innermost reduced dimension has stride 1, and its
-//              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//   DECREASING  1 if the last of equally good elements is taken, 0 if the first
+//   PASS       0 reduces whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2 reduces
+//              that buffer, bound as InputTensor
+//   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes; 4 for 8 bits) where the innermost
+//              reduced dimension has stride 1 and its size and all other strides are multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
-//   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
-//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else
+//   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
-//   LANES      a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
+//   LANES      threads that share a set: a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
 //
-// Dispatch groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets, or more.
+// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets.
 
-#define CHOOSES (1)  // the result is the index of an element
-#define SHIFTS (0)  // elements are mapped after something is subtracted from all of a set
+#define CHOOSES (1)  // the result is an element's index
+#define SHIFTS (0)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
 {
@@ -51,7 +51,7 @@ struct Dimension
     uint reserved1;
 };
 
-// What is known of a set, or of a part of it
+// Partial result of a set
 struct State
 {
     INPUT_VALUE value;
@@ -111,7 +111,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where a set begins
+// Where a set starts
 Position LocateSet(uint item)
 {
     Position position = { 0, 0 };
@@ -127,7 +127,7 @@ Position LocateSet(uint item)
     return position;
 }
 
-// Where a vector lies in a set
+// Where a vector starts within a set
 Position LocateVector(uint item)
 {
     Position position = { 0, 0 };
@@ -155,20 +155,20 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
 bool Less(uint a, uint b) { return a < b; }
 bool Less(int64_t a, int64_t b) { return a < b; }
 bool Less(uint64_t a, uint64_t b) { return a < b; }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
@@ -177,14 +177,14 @@ bool IsInfinity(float x)
 bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(y, x) || (IsNan(x) && !IsNan(y)); }
 
 #if SHIFTS
-// The shift as the functions are told it
+// The shift as the functions receive it: 0 in place of an infinity
 INPUT_VALUE Finite(INPUT_VALUE shift)
 {
     return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
 }
 #endif
 
-// What is known of two parts of a set, or only their common shift
+// Combines the partial results of two parts of a set, or only their shifts
 State Combine(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
@@ -283,7 +283,7 @@ void Load(uint offset, out Item items[VECTOR])
 }
 #endif
 
-// A thread's share of a set: vectors from `first` on before `end`, LANES apart
+// A thread's share of a set: every LANES-th vector from `first` on, up to `end`
 struct Share
 {
     uint offset;  // of the set
@@ -300,12 +300,12 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 }
 
 #if SHIFTS
-#define OVER_ITEMS [loop]  // a driver that joins unrolled items into vectors may forget what is precise
+#define OVER_ITEMS [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
 #else
 #define OVER_ITEMS [unroll]
 #endif
 
-// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1.
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
 State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
 {
     State total = (State)0;
@@ -342,11 +342,11 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
     return total;
 }
 
-static const uint columns = NUM_THREADS / LANES;  // sets that a group works on
+static const uint columns = NUM_THREADS / LANES;  // sets per group
 
 groupshared State memory[NUM_THREADS];
 
-// What the first `lanes` threads know of a set together
+// Combines the results of the first `lanes` threads of a set, for all of its threads
 State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
@@ -370,8 +370,9 @@ State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -390,13 +391,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint part = number % parts;
     const uint lane = ACROSS ? thread / columns : thread % LANES;
     const uint set = number / parts * columns + (ACROSS ? thread % columns : thread / LANES);
-    const Position position = LocateSet(min(set, sets - 1));  // all threads of a group meet at its barriers
+    // clamped, since all threads of a group have to reach its barriers
+    const Position position = LocateSet(min(set, sets - 1));
 
     Share share;
     share.offset = position.input;
     share.first = part * partExtent + lane;
     share.end = min((part + 1) * partExtent, extent);
-    const uint lanes = min(LANES, share.end - part * partExtent);  // that have anything to do
+    const uint lanes = min(LANES, share.end - part * partExtent);  // lanes with anything to do
 
     Item whole[UNROLL][VECTOR];
 #if WHOLE

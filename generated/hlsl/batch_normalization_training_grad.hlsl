@@ -8,32 +8,33 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 Slope, Tilt
 //              1 OutputGradientTensor
 //              2 OutputScaleGradientTensor
 //              3 OutputBiasGradientTensor
 //              4 OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, by rows, each shared by
-//              LANES threads that exchange sums through group memory
-// In pass 4 only; dimensions are merged where all tensors run through them in one step:
-//   VECTOR     elements of a row that are worked out together: 1, 2 or 4
-//   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
-//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
-//   UNROLL     vectors that a thread loads before it works with them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it is read only once, else 0
-//   LANES      a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
-//   KEPT_RANK  dimensions from one row to the next, 1 or more
-//   REDUCED_RANK  dimensions of a row, 1 or more
+//              LANES threads that reduce sums in shared memory
+// In pass 4 only; adjacent dimensions are merged where a single stride covers both in every tensor:
+//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it uses them, 1 or more
+//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
+//              0
+//   LANES      threads that share a row: a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   KEPT_RANK  dimensions that rows are counted along, 1 or more
+//   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
 // OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   InputGradientTensor: FLOAT32, FLOAT16
 //   MeanTensor: FLOAT32, FLOAT16
@@ -42,15 +43,15 @@
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   OutputScaleGradientTensor: FLOAT32, FLOAT16
 //   OutputBiasGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
-//   RANK       dimensions of what is written, 1 or more
+//   REAL_BITS  bits of that type: 64 or 32
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
@@ -173,7 +174,7 @@ struct Dimension
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -211,7 +212,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -251,7 +252,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -262,7 +263,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -286,7 +287,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -328,12 +329,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -360,7 +361,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -392,14 +393,14 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -409,7 +410,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -427,12 +428,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -455,7 +455,7 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -467,8 +467,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -479,7 +479,7 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
@@ -499,14 +499,14 @@ uint64_t Bits(double x)
     return (uint64_t)high << 32 | low;
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -544,9 +544,9 @@ double Magnitude(double x)
     return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
@@ -559,32 +559,33 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
-// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
-    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x counts as its bits.
+    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
     const uint bits = Bits(x);
     const bool isSubnormal = bits < 0x00800000u;
     const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
     const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
     const float square = FromBits(squareBits);
 
-    // root = head + tail, an integer of which head has the upper 12 bits: all products and differences are exact. What
-    // is made less exact has few bits: it only is kept apart.
+    // root = head + tail, an integer; head has its upper 12 bits, so that all products and differences are exact. The
+    // argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = rsqrt(square);
     const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
     const float rest = mad(-head, head, square);
@@ -593,7 +594,7 @@ float Sqrt(float x)
     const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
     const float root = head + tail;
 
-    // It is off by one at most, next to where it would round to another one; no root is a tie.
+    // It is off by one at most, only next to where it would round differently; no root is a tie.
     const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
@@ -612,7 +613,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
 #if INPUT_PRESENT
@@ -638,7 +639,7 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
 #if INPUT_GRADIENT_PRESENT
@@ -664,7 +665,7 @@ MEAN_VALUE LoadMean(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 MEAN_VALUE ReadMean(List at)
 {
 #if MEAN_PRESENT
@@ -689,7 +690,7 @@ VARIANCE_VALUE LoadVariance(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 VARIANCE_VALUE ReadVariance(List at)
 {
 #if VARIANCE_PRESENT
@@ -714,7 +715,7 @@ SCALE_VALUE LoadScale(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 SCALE_VALUE ReadScale(List at)
 {
 #if SCALE_PRESENT
@@ -731,8 +732,9 @@ SCALE_VALUE ReadScale(List at)
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
 #if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
@@ -755,8 +757,9 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 {
 #if OUTPUT_SCALE_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_SCALE_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_SCALE_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_SCALE_GRADIENT_BITS) - 1;
@@ -779,8 +782,9 @@ void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 {
 #if OUTPUT_BIAS_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BIAS_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_BIAS_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_BIAS_GRADIENT_BITS) - 1;
@@ -994,7 +998,7 @@ struct RowPlace
     uint outputBiasGradient;
 };
 
-// Where a row begins
+// Where a row starts
 RowPlace LocateRow(uint item)
 {
     RowPlace place = (RowPlace)0;
@@ -1016,7 +1020,7 @@ RowPlace LocateRow(uint item)
     return place;
 }
 
-// Where a vector lies in a row
+// Where a vector starts within a row
 RowPlace LocateVector(uint item)
 {
     RowPlace place = (RowPlace)0;
@@ -1131,7 +1135,7 @@ void StoreOutputGradientElements(uint offset, float elements[VECTOR])
 
 groupshared float rowMemory[NUM_THREADS];
 
-// The sum of what the threads of a row have, the same for all of them and in the same order every time: by sixteens
+// The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
 float JoinRow(float value, uint thread, uint lane)
 {
 #if LANES > 1
@@ -1161,18 +1165,19 @@ float JoinRow(float value, uint thread, uint lane)
 
 #define OVER_ELEMENTS [unroll]
 
-// A group works on several rows, or on a part of each of them
+// A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / LANES;  // rows that a group works on
+    const uint columns = NUM_THREADS / LANES;  // rows per group
     const uint lane = ACROSS ? thread / columns : thread % LANES;
     const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
-    const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
+    // clamped, since all threads of a group have to reach its barriers
+    const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
     uint u, k, item;
 
-    // Of what there is only one for a whole row
+    // Operands with one element per row
     float inputOfRow = 0;
 #if INPUT_PRESENT && INPUT_SINGLE
     {
@@ -1388,7 +1393,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
 #if PASS != 4
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

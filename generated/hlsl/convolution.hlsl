@@ -8,64 +8,68 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 OutputTensor
-//              1 OutputTensor, by windows on InputTensor
-//              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
-//              3 OutputTensor from these parts
-//              4 FilterTensor for pass 2 by matrix units, into `scratch`
-//              5 FilterTensor for pass 2 otherwise, into `scratch`: for each product its rows
+//              1 OutputTensor, by a window that slides over InputTensor
+//              2 OutputTensor, or its split-K partial sums, from FilterTensor and InputTensor, tile by tile
+//              3 OutputTensor from these partial sums
+//              4 packs FilterTensor into `scratch` for pass 2 with matrix units
+//              5 packs FilterTensor into `scratch` for pass 2 without them: all rows of one product side by side
 // In pass 1 only:
 //   OUTPUT_RANK  dimensions of the output
-//   WINDOW_RANK  dimensions of the window, the last of InputTensor
-//   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
-//   ROW_AXIS   the dimension of the output that counts rows of FilterTensor
-//   DIVIDED    1 if places of the window are quotients, of which what leaves a remainder takes no part, else 0
-//   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
-//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
-//   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
-//   LANES      without IN_BLOCKS, threads that share the places of one window: a power of 2, NUM_THREADS at most
-// With IN_BLOCKS, Y and X being the last two dimensions of the window; where there is only X, sizes along Y are 1:
-//   BLOCK_ROWS  rows of elements of a block, along Y
+//   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
+//   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
+//   ROW_AXIS   the output dimension that rows of FilterTensor run along
+//   DIVIDED    1 if coordinates of taps are quotients, as in transposed convolutions, where taps that leave a remainder
+//              contribute nothing; else 0
+//   WINDOW_VECTOR  adjacent elements loaded at once: 1, 2 or 4
+//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
+//   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
+//              0
+//   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
+// With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
+//   BLOCK_ROWS  rows of a block of elements, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   WINDOW_HEIGHT  places of the window along Y
-//   WINDOW_WIDTH  places of it along X
-//   STEP_Y     how far the windows of neighbouring elements are apart along Y, before division by DIVISOR_Y
+//   WINDOW_HEIGHT  taps along Y
+//   WINDOW_WIDTH  taps along X
+//   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
 //   STEP_X     the same along X
-//   TAP_Y      how far neighbouring places of the window are apart along Y, likewise
+//   TAP_Y      dilation: distance between adjacent taps along Y, before division by DIVISOR_Y
 //   TAP_X      the same along X
-//   DIVISOR_Y  what places of the window along Y are divided by, 1 or more; those that leave a remainder take no part
+//   DIVISOR_Y  what coordinates of taps along Y are divided by, 1 or more; taps that leave a remainder contribute
+//              nothing
 //   DIVISOR_X  the same along X
-//   REST_Y     the remainder of the first place of a block's first window along Y
+//   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
-//   LEAD       elements of the first vector of a row that lie before those of the block, less than WINDOW_VECTOR
+//   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 //   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
-// In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
-// FilterTensor and InputTensor:
-//   ROW_AXIS   the dimension of the output that counts their rows
-//   WINDOW_RANK  dimensions of the window
-//   WINDOW_AXIS  the dimension of the output along which the first of them goes
-//   WHOLE_TAPS  1 if a tile's products are all at one place of the window, else 0
-//   BORDERED   1 if windows reach out of InputTensor, else 0
-//   PHASED     1 if places of the window are quotients, of which those with a remainder take no part, else 0. Elements
-//              whose coordinates have the same remainders make a matrix, since they meet the same places.
-//   TAPS_AT_ONCE  places of the window along its last dimension whose products a tile adds at once; if more than 1,
-//              each row of the output counts with zeros behind it
-//   ORDERED    1 in pass 2 if FilterTensor is in `scratch`, its elements in the order in which they are used
-//   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
-//   X_ALONG    1 if these are factors of one sum, 0 if of as many rows or columns
-//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
-//   PART_VECTOR  neighbours along a row whose sums are added up at once, in pass 3: 1 or 4
-//   TILE_ROWS  rows of a tile, which a group works out
+// In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
+// RIGHT, InputTensor; X stands for either.
+//   ROW_AXIS   the output dimension that the matrices' rows run along
+//   WINDOW_RANK  spatial dimensions of the window
+//   WINDOW_AXIS  the output dimension that the window's first dimension runs along
+//   WHOLE_TAPS  1 if the products of any one tile all belong to a single tap of the window, else 0
+//   BORDERED   1 if windows reach beyond the edge of InputTensor, else 0
+//   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
+//              quotient, and taps that leave a remainder contribute nothing; else 0. Output elements whose coordinates
+//              have the same remainders meet the same taps: each such phase is a matrix of its own.
+//   TAPS_AT_ONCE  taps along the window's last dimension whose products a tile adds at once; if more than 1, the
+//              columns include padding at the end of each image row
+//   ORDERED    1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
+//   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
+//   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
+//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
+//   PART_VECTOR  adjacent elements of a row whose partial sums a thread adds up at once, in pass 3: 1 or 4
+//   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products of each of its elements for which factors are in group memory at once
-//   THREAD_ROWS  rows of a tile that a thread works out, a multiple of 4
-//   THREAD_COLUMNS  columns of these, likewise
-//   TILES_WALKED  rows of tiles that groups go through together, column by column: 1 or more
-//   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
+//   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
+//   THREAD_ROWS  rows of the tile that each thread accumulates in registers, a multiple of 4
+//   THREAD_COLUMNS  columns, likewise
+//   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
+//   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
 //     X_VECTOR   is 8; of RIGHT 1 unless elements meet one place of the window each, and nothing is left out
@@ -76,23 +80,23 @@
 //     REACH      columns at the end of a tile that only its others need, at later ones of TAPS_AT_ONCE; the next tile
 //              begins there
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   FilterTensor: FLOAT32, FLOAT16
 //   BiasTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0: the value of a member, or what is so in any or in
-//              all dimensions
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
+//   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
+//   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -110,10 +114,10 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of what is written, 1 or more
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1
 typedef FILTER_STORED LeftBuffer;
@@ -169,7 +173,7 @@ typedef uint ScratchBuffer;
 
 struct Activation
 {
-    int kind;  // an operator type; 0 for none
+    int kind;  // operator type; 0 for none
     float parameter0;
     float parameter1;
     int reserved;
@@ -216,8 +220,8 @@ struct Dimension
     int4 stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements of the output
-    uint layers;  // of a window: all that differ in more than its last two dimensions
-    uint planes;  // of the output: likewise
+    uint layers;  // of a window: combinations of all but its last two dimensions
+    uint planes;  // of the output, likewise
     uint reserved0;
     Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
@@ -279,10 +283,10 @@ struct Dimension
     uint matrices;
     uint matrixRows;
     uint matrixColumns;
-    uint matrixDepth;  // products of a sum
-    uint leftDepthStep;  // from one product to the next
+    uint matrixDepth;  // products of a sum: the extent of k
+    uint leftDepthStep;  // stride along k
     uint rightDepthStep;
-    uint partDepth;  // products of a part of a sum
+    uint partDepth;  // products in a part of k
     uint parts;
     uint tilesDown;  // of a matrix
     uint tilesAcross;
@@ -308,7 +312,7 @@ struct Dimension
     uint leftTapStep;
     uint leftMatrixStep;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -356,7 +360,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -405,7 +409,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -416,7 +420,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -440,7 +444,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -482,12 +486,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -509,8 +513,8 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
-// n / size for a size of 1 or more, from the reciprocal (2^32 - 1) / size, rounded down. That is too small by 1 / 2^32
-// at most, so that the product is too small by less than 1.
+// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
+// by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
@@ -519,7 +523,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 int FloorQuotient(int a, int b, int reciprocal)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
     if (b < 1)
         return FloorQuotient(a, b);
@@ -534,7 +538,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -568,7 +572,7 @@ List Unflat(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the other bits
+    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
     uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
@@ -587,14 +591,14 @@ List Unflat(int number, List sizes, List reciprocals)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -604,7 +608,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -622,12 +626,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -645,7 +648,7 @@ bool AdvanceRow(inout List at, List first, List last)
     return !carries;
 }
 
-// Whether x is larger than a number; of integers, what is below every one of them, or not, needs no rounding
+// Whether x > limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Above(float x, float limit) { return x > limit; }
 
 bool Above(int x, float limit)
@@ -689,12 +692,12 @@ double Magnitude(double x)
     return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
-// Whether x is smaller than a number; of integers, what is above every one of them, or not, needs no rounding
+// Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 
 bool Below(int x, float limit)
@@ -707,7 +710,7 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -719,8 +722,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -731,13 +734,13 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
@@ -748,8 +751,8 @@ bool IsNan(double x)
     return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 double Convert(float x, double type) { return (double)x; }
 
@@ -787,12 +790,12 @@ double Convert(int64_t x, double type) { return (double)x; }
 int Convert(int64_t x, int type) { return (int)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
 bool Less(int64_t a, int64_t b) { return a < b; }
 
-// Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 bool LessOrEqual(int a, int b) { return a <= b; }
 bool LessOrEqual(int64_t a, int64_t b) { return a <= b; }
@@ -805,9 +808,9 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 int Min(int a, int b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
-// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
-// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
+// 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
+// give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -817,9 +820,9 @@ float Quotient(float x, float y)
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
@@ -832,7 +835,7 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
-// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
     precise float result = x * scale + bias;
@@ -848,7 +851,8 @@ double Scaled(double x, float scale, float bias)
 int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
-// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+// -1, 0 or 1; 0 for NaN. Uses the bit pattern, because drivers produce -0 when selecting between floats, and flush
+// subnormals.
 float Sign(float x)
 {
     const uint magnitude = Bits(x) & 0x7fffffffu;
@@ -865,7 +869,7 @@ float CopySign(float magnitude, float sign)
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 float ExpTail(float x)
 {
     float p = 0.00019845527f;
@@ -883,8 +887,8 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
+// and round only once, for subnormal ones; what is too large becomes infinite.
 float ScaleByPowerOfTwo(float x, int exponent)
 {
     const int first = exponent >> 1;
@@ -893,8 +897,8 @@ float ScaleByPowerOfTwo(float x, int exponent)
     return scaled;
 }
 
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
+// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
 float ExpOfSum(float high, float low)
 {
     if (IsNan(high))
@@ -903,7 +907,7 @@ float ExpOfSum(float high, float low)
         return Infinity(1.0f);
     if (high < -104.0f)
         return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     precise float shifted = high * 1.442695f + 12582912.0f;
     precise float k = shifted - 12582912.0f;
     precise float a = high - k * 0.69314575f;  // exact
@@ -921,27 +925,27 @@ float Exp(float x)
     return ExpOfSum(x, 0.0f);
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Like ExpOfSum without its care: operations may be
-// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
+// are where the device can. The product of k and the larger part of ln 2 is exact either way.
 float ExpFused(float high, float low)
 {
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // not what it was before, as a compiler might think
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // 2^64 times the power, so that only the last step can make it subnormal
+    // Scaled by 2^64, so that only the last step can make it subnormal
     const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
     return FromBits(scaled) * 5.421011e-20f;
 }
 
-// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r: nothing cancels near 0.
+// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
 // Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
 float Expm1(float x)
 {
@@ -951,7 +955,7 @@ float Expm1(float x)
         return Infinity(1.0f);
     if (x < -18.0f)
         return -1.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     precise float shifted = x * 1.442695f + 12582912.0f;
     precise float k = shifted - 12582912.0f;
     precise float a = x - k * 0.69314575f;  // exact
@@ -965,8 +969,8 @@ float Expm1(float x)
     return ScaleByPowerOfTwo(result, exponent);
 }
 
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 15 (float), 39 (double):
-// a quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double).
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
+// quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
 float NormalTail(float a)
 {
     float above = 0.004154401f;
@@ -983,9 +987,9 @@ float NormalTail(float a)
     return above / below;
 }
 
-// x times the distribution function of the normal distribution: max(x, 0) - |x| Q(|x|) e^(-x^2/2). Nothing cancels for
-// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no right digit left below -5. The square is taken in two parts,
-// the first of half as many bits. In this order of factors nothing becomes subnormal before the result does.
+// x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
+// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
+// the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
 // Error at most 8.5 ulp (float), 9 ulp (double), as measured.
 float Gelu(float x)
 {
@@ -998,37 +1002,37 @@ float Gelu(float x)
     return IsNan(x) || x == 0.0f ? x : result;
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
     return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
 }
 
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
     const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
 }
 
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
     const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
 }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
-// minimax polynomial (scripts/minimax.py), and 2 s = u - s u: a division that is slightly off hardly shows.
+// minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
 // Error at most 2.4 ulp (float), 1.5 ulp (double), as measured.
 float Softplus(float x)
 {
@@ -1072,7 +1076,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
 #if INPUT_PRESENT
@@ -1097,7 +1101,7 @@ FILTER_VALUE LoadFilter(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
 #if FILTER_PRESENT
@@ -1122,7 +1126,7 @@ BIAS_VALUE LoadBias(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
@@ -1139,8 +1143,9 @@ BIAS_VALUE ReadBias(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -1160,8 +1165,8 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
     StoreOutput(offset, entry);
 }
 
-// What fused activation `number` makes of a result
-#if ACTIVATION_KINDS & 49793  // DXC forgets what is precise in these where it unrolls loops around them
+// Applies fused activation `number` to a result
+#if ACTIVATION_KINDS & 49793  // DXC drops `precise` from these where it unrolls loops around them
 [noinline]
 #endif
 REAL_VALUE Activate(REAL_VALUE input, int number)
@@ -1522,7 +1527,7 @@ float With(float result, float term, float weight)
     return result;
 }
 
-// Outputs, made of the result
+// Epilogue: the outputs, given the result of the fold
 OUTPUT_VALUE Finished(List at, float total)
 {
     return (OUTPUT_VALUE)RoundingOnce(Activate((ANY_IS_OUTPUT_SIZES_ENTRY_BOUND
@@ -1535,7 +1540,7 @@ OUTPUT_VALUE Finished(List at, float total)
         + Chosen6(at), 0), OUTPUT_BITS);
 }
 
-// Where the window of an element begins: its first coordinates, and offsets without these
+// Where an element's window starts: the coordinates of its first tap, and the offsets apart from these
 struct Origin
 {
     int first[WINDOW_RANK];
@@ -1560,7 +1565,7 @@ Origin OriginOf(List at)
     return origin;
 }
 
-// The coordinate at a place of the window, from its dividend; whether that is a whole number, and others are
+// The coordinate of a tap, from its dividend. Clears `isWhole` if there is a remainder.
 int Divided(int d, int dividend, inout bool isWhole)
 {
 #if DIVIDED
@@ -1572,7 +1577,7 @@ int Divided(int d, int dividend, inout bool isWhole)
 #endif
 }
 
-// The places of the window that differ along its last two dimensions only, for one channel
+// The taps that differ only along the window's last two dimensions, for one channel
 struct Layer
 {
     bool isInside;
@@ -1602,7 +1607,7 @@ Layer LayerOf(Origin origin, uint number)
     return layer;
 }
 
-// The offset of an element of a layer, from its last two coordinates; whether there is one
+// The offset of an element of a layer, from its last two coordinates; `isInside` is false beyond the edge
 uint Reached(Layer layer, int y, int x, out bool isInside)
 {
     isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
@@ -1623,7 +1628,7 @@ float WeightAt(Layer layer, uint y, uint x)
     return (float)filterTensor[offset];
 }
 
-// The fold of places of a window: in each layer every one whose number is `first` plus a multiple of `step`
+// Folds every `step`-th tap of each layer, from number `first` on
 float Folded(List at, uint first, uint step)
 {
     const Origin origin = OriginOf(at);
@@ -1662,7 +1667,7 @@ float Folded(List at, uint first, uint step)
     return result;
 }
 
-// Stores neighbours along a row, each made of its result
+// Stores adjacent elements of a row, given the results of their folds
 void StoreVector(List at, float totals[OUTPUT_VECTOR])
 {
     uint offset = 0;
@@ -1684,12 +1689,12 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-// of all windows of a block
+// rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
-// The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
+// The terms of one row of a layer, and whether each vector is inside; vectors never straddle a row's end.
 void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
@@ -1714,13 +1719,13 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
 }
 
 #if SHARES > 1
-static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first one of each block
+static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first of each block
 groupshared float results[(BLOCK_ROWS * BLOCK_COLUMNS + 1) * helpers];
 #endif
 
 void FoldBlock(uint group, uint thread)
 {
-    const uint across = NUM_THREADS / SHARES;  // blocks of the group
+    const uint across = NUM_THREADS / SHARES;  // blocks per group
     const uint share = thread / across, item = group * across + thread % across;
     const uint above = DivideBySize(item, blocks[1]), column = item - above * blocks[1].size;
     uint rest = DivideBySize(above, blocks[0]);
@@ -1752,7 +1757,7 @@ void FoldBlock(uint group, uint thread)
         {
             totals[j][c] = 0;
         }
-    bool isNonFinite = false;  // whether there are infinities or NaN among the weights
+    bool isNonFinite = false;  // whether there is an infinity or NaN among the weights
     [loop]
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
@@ -1792,7 +1797,7 @@ void FoldBlock(uint group, uint thread)
     }
 
 #if SHARES > 1
-    // The first thread of a block adds up what each has.
+    // The first thread of each block adds up the shares.
     uint n;
     if (share > 0)
     {
@@ -1821,7 +1826,8 @@ void FoldBlock(uint group, uint thread)
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
     const int firstColumn = at.entries[WINDOW_AXIS + xAxis],
         firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
-    // What is outside takes no part, but counts as 0 above, and 0 times infinity would be NaN.
+    // Taps beyond the edge contribute nothing, but counted as 0 above, and 0 times infinity would be NaN: fold again
+    // without them.
     [branch]
     if (isNonFinite)
     {
@@ -1889,7 +1895,7 @@ void FoldTogether(uint group, uint thread)
 #endif
 
 #if PASS >= 2
-// The coordinate of an element; of a smaller phase, it may be beyond the output
+// The output coordinate of an element; in a phase smaller than the others it may lie beyond the output
 List PlaceOf(uint number, uint y, uint x)
 {
     List at = (List)0;
@@ -1917,7 +1923,7 @@ List PlaceOf(uint number, uint y, uint x)
     return at;
 }
 
-// Goes to the next column
+// Advances to the next column
 void GoOn(inout List at)
 {
     int carry = 1;
@@ -1942,7 +1948,7 @@ bool IsThere(List at)
     return isThere;
 }
 
-// An element, made of its sum
+// Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
     return (OUTPUT_VALUE)RoundingOnce(Activate((ANY_IS_OUTPUT_SIZES_ENTRY2_BOUND
@@ -1964,25 +1970,27 @@ uint OffsetOf(List at)
     return offset;
 }
 
-// Where a part of a sum lies in scratch
+// The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
     return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
 }
 
 #if PASS == 3
-// The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
+// Second pass of split-K: a thread adds up the partial sums of one element, or of adjacent ones in a row, in a fixed
+// order.
 void AddParts(uint item)
 {
     const uint across = matrixColumns / PART_VECTOR;
     if (item >= matrices * matrixRows * across)
         return;
 #if PHASED
-    // Neighbouring threads have what phases put side by side.
+    // Neighbouring threads take the phases of one place, whose elements are adjacent in the output, so that their
+    // stores coalesce.
     const uint number = item % matrices, above = item / matrices;
     const uint row = above / across, column = above % across * PART_VECTOR;
 #else
-    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before
+    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before this one
     const uint number = above / matrixRows, row = above - number * matrixRows;
 #endif
     List at = PlaceOf(number, row, column);
@@ -2012,12 +2020,12 @@ void AddParts(uint item)
 #endif
 
 #if PHASED
-// What the matrix at hand has of the window: along each dimension the places from a first one on, a period apart
+// The taps that the current phase meets: along each dimension a first one, and from there every period-th
 static uint phaseFirst[WINDOW_RANK];
 static uint phaseSizes[WINDOW_RANK];  // 1 or more
-static uint phaseTaps;  // places of the window
+static uint phaseTaps;  // taps of the phase in all
 
-// By the quotient: Vulkan leaves the remainder of a negative integer undefined.
+// By the quotient, since Vulkan leaves the remainder of negative integers undefined
 bool IsMultiple(int number, int divisor)
 {
     return number / divisor * divisor == number;
@@ -2033,7 +2041,7 @@ void EnterPhase(uint number)
             size = windowSizes[d / 4][d % 4];
         const uint above = number / (uint)divisor;
         const int sum = (int)(number - above * (uint)divisor) * windowSteps[d / 4][d % 4] + windowFirst[d / 4][d % 4];
-        const int tap = windowTaps[d / 4][d % 4] * (divisor / period);  // before it is divided
+        const int tap = windowTaps[d / 4][d % 4] * (divisor / period);  // step of the dividend from tap to tap
         int first = 0;
         [loop]
         while (first < period && !IsMultiple(sum + first * tap, divisor))
@@ -2056,7 +2064,7 @@ uint SizeAlong(int d)
 #endif
 }
 
-// Places of the window that the matrix at hand meets
+// Taps that the current matrix meets
 uint Taps()
 {
 #if PHASED
@@ -2066,13 +2074,13 @@ uint Taps()
 #endif
 }
 
-// Products of a sum of the matrix at hand
+// Products per sum of the current matrix: the extent of k
 uint Depth()
 {
     return Taps() * channels;
 }
 
-// The group of channels of a matrix
+// The channel group that a matrix belongs to
 uint GroupOf(uint number)
 {
 #if PHASED
@@ -2083,7 +2091,8 @@ uint GroupOf(uint number)
     return number;
 }
 
-// Where the window lies on the right factor for one column: its first coordinates, and the offset without them
+// A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
+// dimensions
 struct Pixel
 {
     uint base;
@@ -2112,7 +2121,7 @@ Pixel PixelOf(uint number, uint x)
     return pixel;
 }
 
-// A product: its place of the window, and the channel
+// A product, as a tap and a channel
 struct Step
 {
     uint tap[WINDOW_RANK];
@@ -2133,7 +2142,7 @@ Step StepAt(uint tap, uint channel)
     return step;
 }
 
-// Goes on to the next place of the window if `carry` is 1; 1 if that is the first one again
+// Advances to the next tap if `carry` is 1; returns 1 if that wraps around to the first one
 uint GoToNextTap(inout Step step, uint carry)
 {
     [unroll]
@@ -2146,7 +2155,7 @@ uint GoToNextTap(inout Step step, uint carry)
     return carry;
 }
 
-// The next product's step: the next channel, or the first one at the next place of the window
+// The next product: the next channel, or the first channel of the next tap
 Step After(Step step)
 {
     step.channel++;
@@ -2156,7 +2165,7 @@ Step After(Step step)
     return step;
 }
 
-// The offset of the right factor for a product; whether there is one
+// The right factor's offset for a product; `isInside` is false where the tap lies outside
 uint Reached(Pixel pixel, Step step, out bool isInside)
 {
     uint offset = pixel.base + step.channel * rightDepthStep;
@@ -2171,8 +2180,8 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
     return offset;
 }
 
-// The place of the window and the channel of a product, in a tile that begins with another one. Where each tile has one
-// place only, these take turns with the same channels, so that what one tile has read is near for the next.
+// The tap and the channel of a product in a tile that begins at `begin`. With WHOLE_TAPS, consecutive tiles go through
+// the taps over the same slice of channels, so that what one tile reads is still cached for the next.
 uint2 StepOf(uint begin, uint product)
 {
 #if WHOLE_TAPS
@@ -2185,7 +2194,7 @@ uint2 StepOf(uint begin, uint product)
 #endif
 }
 
-// Where the left factor begins for a matrix
+// Where a matrix's left factor starts
 uint LeftFirst(uint number)
 {
 #if ORDERED
@@ -2195,7 +2204,7 @@ uint LeftFirst(uint number)
 #endif
 }
 
-// The offset of the left factor for a product
+// The left factor's offset for a product
 uint LeftStep(Step step)
 {
     uint offset = step.channel * leftDepthStep;
@@ -2212,15 +2221,15 @@ uint LeftStep(Step step)
     return offset;
 }
 
-// Where the left factor lies in `scratch` once its products are in order, in words: behind the parts of sums
+// Where the packed left factor starts in `scratch`, in words: after the partial sums
 uint OrderedFirst()
 {
     return IN_PARTS ? (parts * matrices * matrixRows * matrixColumns + 3) / 4 * 4 : 0;
 }
 
 #if PASS == 5
-// Writes elements of four rows of the left factor beside each other, and zeros behind the last row up to whole vectors.
-// Neighbouring threads read what phases have side by side.
+// Packs four adjacent rows of the left factor for one product; rows are zero-padded to whole vectors. Neighbouring
+// threads take the phases of one place, whose elements are adjacent in memory.
 void PutBesideOthers(uint item)
 {
     const uint fours = (matrixRows + 3) / 4;
@@ -2283,7 +2292,7 @@ void PutInOrder(uint item)
 
 #if BORDERED
 #if PASS == 2 && MATRIX_UNITS
-// The element of the left factor for a product, which are in order
+// The left factor for a product; products lie in order
 float LeftAt(uint base, uint2 step, uint product)
 {
     const uint at = base + product;
@@ -2300,7 +2309,7 @@ float RightAt(uint at)
     return f16tof32((uint)inputTensor[at]);
 }
 #else
-// The element of the left factor for a product, at a place of the window and a channel
+// The left factor for a product, which has this tap and channel
 float LeftAt(uint base, uint2 step, uint product)
 {
 #if ORDERED
@@ -2318,7 +2327,7 @@ float RightAt(uint at)
 }
 #endif
 
-// The sum of some products of one element, which skips those outside of the right factor
+// One element's sum over a range of products, without taps that lie outside the right factor
 float AddedUp(uint number, uint y, uint x, uint begin, uint end)
 {
     const Pixel pixel = PixelOf(number, x);
@@ -2728,8 +2737,8 @@ void Contract(uint item, uint thread)
     if (item >= tileCount * matrices * parts)
         return;
 #if PHASED
-    // Phases of one part of the output are worked out one after the other, so that lines of memory become whole in the
-    // cache.
+    // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
+    // fill up while they are cached.
     const uint number = item % matrices;
     const uint tile = item / matrices % tileCount;
 #else
@@ -2738,7 +2747,7 @@ void Contract(uint item, uint thread)
 #endif
     const uint part = item / tileCount / matrices;
 
-    // Groups go through some rows of tiles together, so that what they read stays in the cache.
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -2857,12 +2866,12 @@ void Contract(uint item, uint thread)
 
 typedef vector<float, LEFT_VECTOR> LeftVector;
 static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // one more, against bank conflicts
+static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
 static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
 groupshared float4 leftTile[TILE_DEPTH * leftPitch];
 
-// The line and the product of a vector, counted from those of the tile
+// The line and the k, both within the tile, at which a vector starts
 uint2 LeftPlace(uint number)
 {
 #if LEFT_ALONG
@@ -2872,8 +2881,8 @@ uint2 LeftPlace(uint number)
 #endif
 }
 
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
@@ -2927,12 +2936,12 @@ void PutLeft(uint thread, LeftVector next[leftEach], inout bool isNonFinite)
 
 typedef vector<float, RIGHT_VECTOR> RightVector;
 static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // one more, against bank conflicts
+static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
 static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
 groupshared float4 rightTile[TILE_DEPTH * rightPitch];
 
-// The line and the product of a vector, counted from those of the tile
+// The line and the k, both within the tile, at which a vector starts
 uint2 RightPlace(uint number)
 {
 #if RIGHT_ALONG
@@ -2942,8 +2951,8 @@ uint2 RightPlace(uint number)
 #endif
 }
 
-// A thread gathers elements of one column, or of neighbours in memory, zeros outside. Channels of one place of the
-// window lie at even steps.
+// A thread gathers elements of one column, or of adjacent ones, zero outside. Channels of one tap are a constant stride
+// apart.
 void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, out RightVector next[rightEach])
 {
     const uint2 begin = StepOf(product, product + (WHOLE_TAPS ? 0 : RightPlace(thread).y));
@@ -2993,7 +3002,7 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
-// Stores elements that are neighbours in memory
+// Stores adjacent elements
 void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
 {
     OutputBuffer some;
@@ -3003,7 +3012,7 @@ void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
     outputTensor[offset / OUTPUT_VECTOR] = some;
 }
 
-// Stores what threads have of some neighbouring columns: the elements, or parts of their sums
+// Stores a thread's elements in OUTPUT_VECTOR adjacent columns, or their partial sums
 void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
 {
     if (x >= matrixColumns)
@@ -3023,7 +3032,7 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 #endif
     }
 #else
-    // One column at a time, which takes few registers.
+    // One column at a time, to keep register pressure low
     OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
     List at = PlaceOf(number, 0, x);
     if (!IsThere(at))
@@ -3055,16 +3064,17 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 groupshared uint metNonFinite;
 #endif
 
-// A tile, or a part of its sums. A thread has blocks of 4 x 4 elements, so laid out that 32 threads read few words of
-// group memory. The next tile of the factors is read into registers while this one is used from group memory.
+// Computes a tile, or its partial sums over a part of k. A thread accumulates blocks of 4 x 4 elements, interleaved
+// with those of its wave so that 32 threads read few distinct words of shared memory. The factors' next tiles are
+// prefetched into registers while the current ones are used.
 void Contract(uint item, uint thread)
 {
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
 #if PHASED
-    // Phases of one part of the output are worked out one after the other, so that lines of memory become whole in the
-    // cache.
+    // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
+    // fill up while they are cached.
     const uint number = item % matrices;
     const uint tile = item / matrices % tileCount;
 #else
@@ -3073,7 +3083,7 @@ void Contract(uint item, uint thread)
 #endif
     const uint part = item / tileCount / matrices;
 
-    // Groups go through some rows of tiles together, so that what they read stays in the cache.
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -3101,7 +3111,7 @@ void Contract(uint item, uint thread)
     }
 
     const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
-    bool isNonFinite = false;  // whether a thread has met infinities or NaN in the left factor
+    bool isNonFinite = false;  // whether this thread has loaded an infinity or NaN of the left factor
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];
     FetchLeft(thread, leftBase, top, begin, end, nextLeft);
@@ -3114,7 +3124,7 @@ void Contract(uint item, uint thread)
     {
         FetchLeft(thread, leftBase, top, product, end, nextLeft);
         FetchRight(thread, rightBase, left, product, end, nextRight);
-        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // the next values are read while these are used
+        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // double-buffered: k + 1 is loaded while k is used
         [unroll]
         for (uint k = 0; k <= TILE_DEPTH; k++)
         {
@@ -3146,7 +3156,8 @@ void Contract(uint item, uint thread)
     }
 
 #if BORDERED
-    // What is outside takes no part, but 0 times infinity would be NaN: such tiles are done again, product by product.
+    // Taps outside the right factor contribute nothing, but their zeros times infinity would be NaN: such tiles are
+    // computed again, product by product, without those taps.
     if (thread == 0)
         metNonFinite = 0;
     GroupMemoryBarrierWithGroupSync();
@@ -3187,7 +3198,7 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -7,29 +7,30 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... cumulative_summation.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// A line runs along the axis and is cut into segments of equal length, of which the last may be shorter; each is
-// scanned from `starts` on where there are several. Their totals come from this shader, and the starts from their
-// totals: three dispatches. Sizes and strides are in elements; a stride may be negative, as its two's complement.
+// A line runs along the axis and is cut into segments of equal length, the last of which may be shorter. Where there
+// are several, each starts from its entry of `starts`: a first dispatch stores the segments' totals, a second scans
+// these totals into starts, and a third scans the segments. Sizes and strides are in elements; a stride may be
+// negative, in two's complement.
 //
 // For each tensor, X being OUTPUT or INPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
-//   TOTALS       1 to store the total of each segment alone, else 0
-//   STARTED      1 if segments have starts, else 0
-//   LINES        segments on which a thread group works together, side by side, each of a line of its own where they
-//                are several; 0 if each thread has a segment for itself
-//   RANK         dimensions apart from the axis, after merging, and that of the segments last: 1 to 8
-//   ITEMS        elements that a thread loads before it goes on, a multiple of VECTOR
-//   VECTOR       elements loaded and stored at once, totals apart: 1, or 2 or 4 (at most 16 bytes) where the strides
-//                along the axis are 1 or -1 and all other strides, lengths and first offsets multiples of it, or 1 less
-//                for a first offset where they are -1
+//   TOTALS       1 to store only the total of each segment, else 0
+//   STARTED      1 if segments continue from `starts`, else 0
+//   LINES        segments that a group scans together, side by side, each from a line of its own if there are several;
+//                0 if each thread scans a segment by itself
+//   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 to 8
+//   ITEMS        elements that a thread loads at a time, a multiple of VECTOR
+//   VECTOR       elements loaded and stored at once, totals aside: 1; or 2 or 4 (at most 16 bytes) where strides along
+//                the axis are 1 or -1, and all other strides, lengths and first offsets are multiples of VECTOR, or 1
+//                less for a first offset where the stride is -1
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for a group or a thread for each of `count` segments.
+// Dispatch groupColumns x rows groups, enough to cover `count` segments: LINES per group, or one per thread.
 
 struct Dimension
 {
@@ -67,7 +68,7 @@ typedef OUTPUT_STORED OutputElements;
     uint inputStep;  // stride along the axis
     uint outputStart;
     uint outputStep;
-    uint exclusive;  // 1 if results leave out the element in their own place, else 0
+    uint exclusive;  // 1 if results exclude the element at their own place, else 0
     uint reserved0;
     uint reserved1;
     uint reserved2;
@@ -87,7 +88,7 @@ struct Position
     uint output;
 };
 
-// Where an item begins
+// Where an item starts
 Position Locate(uint item)
 {
     Position position = { 0, 0 };
@@ -103,7 +104,7 @@ Position Locate(uint item)
     return position;
 }
 
-// Elements that follow one another along the axis, of which the first one is at `offset`
+// Consecutive elements along the axis, the first of which is at `offset`
 void Load(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if VECTOR > 1
@@ -141,7 +142,8 @@ INPUT_VALUE Combine(INPUT_VALUE x, INPUT_VALUE y)
 #if LINES
 groupshared INPUT_VALUE totals[NUM_THREADS];
 
-// What the threads of a line before this one have together, and all of them; for every thread of the group at once
+// Exclusive scan over the threads of a line, by doubling distances: `before` combines the threads ahead of this one,
+// `all` those of the whole line. All threads of the group must call it.
 void ScanGroup(uint thread, INPUT_VALUE own, out INPUT_VALUE before, out INPUT_VALUE all)
 {
     totals[thread] = own;

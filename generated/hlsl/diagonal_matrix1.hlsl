@@ -8,26 +8,26 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... diagonal_matrix1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are
-// in elements, and every tensor has the same number of dimensions.
+// Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensor. Sizes and strides are in
+// elements, and all tensors have the same number of dimensions.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
-//              of InputTensor, OutputTensor, whose elements are taken as bits: uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//              (uint64_t or uint for InputTensor, OutputTensor, which are moved as raw bits)
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16
-//              bytes; 4 for 8 bits, 1 for 4 bits)
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where coordinates are those of OutputTensor, its innermost stride is 1, and all other
+//              strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   INVERTED   1 or 0
 //   HAS_INPUT  1 or 0
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -68,7 +68,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
+// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 double Unpack(uint2 bits, double type) { return asdouble(bits.x, bits.y); }
 int Unpack(uint2 bits, int type) { return (int)bits.x; }
@@ -90,8 +90,9 @@ INPUT_VALUE LoadInput(uint offset)
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

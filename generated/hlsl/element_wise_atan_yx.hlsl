@@ -7,31 +7,32 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_atan_yx.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
-// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
-// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
+// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
+// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   ATensor: FLOAT32, FLOAT16
 //   BTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
-//              multiple of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
-//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
-//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
-//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
-//              VECTOR and all strides but that one are multiples of it. Else 0
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
+//              multiples of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
+//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
+//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
+//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors a thread writes, 1 or more
+//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -87,7 +88,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies in each tensor
+// The offset of a vector's first element in each tensor
 Position Locate(uint item)
 {
     Position position = { 0, 0, 0 };
@@ -122,7 +123,7 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
@@ -134,16 +135,16 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// For these, functions are exact to what halves can show.
+// For halves, functions are only as exact as half precision can show.
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
-// The angle of the point (x, y) from -pi to pi, as in C: by a minimax polynomial of the smaller coordinate over the
-// larger one (scripts/minimax.py). Infinities are as far as each other, and farther than all halves.
+// The angle of the point (x, y), from -pi to pi, as in C: a minimax polynomial in the smaller coordinate over the
+// larger (scripts/minimax.py). Infinities are all equally far away, and farther than any half.
 // Error at most 0.502 ulp of a half, as measured.
 float Atan2(float y, float x)
 {
@@ -164,20 +165,21 @@ float Atan2(float y, float x)
     return IsNan(x) || IsNan(y) ? QuietNan(x) : CopySign(angle, y);
 }
 #else
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
 }
 
-// The angle of the point (x, y) from -pi to pi, as in C: the signs of zeros count, infinities are as far as each other.
+// The angle of the point (x, y), from -pi to pi, as in C: signs of zeros count, and infinities are all equally far
+// away.
 // Error at most 2.25 ulp (float), 2.25 ulp (double), as measured.
 float Atan2(float y, float x)
 {
@@ -187,14 +189,14 @@ float Atan2(float y, float x)
     const float longer = isSteep ? a : b;
     const float shorter = isSteep ? b : a;
 
-    // Scaled so that neither the quotient's inverse nor what is left of it becomes subnormal before the angle does.
+    // Scaled so that neither the quotient's reciprocal nor its remainder becomes subnormal before the angle does
     const float scale = longer > 1.1529215e18f ? 9.536743e-7f : longer > 9.536743e-7f ? 1.0995116e12f : 1.2676506e30f;
     const bool isFar = IsInfinity(longer);
     const float divisor = isFar ? 1.0f : max(longer * scale, 1e-30f);
     const float dividend = isFar ? (IsInfinity(shorter) ? 1.0f : 0.0f) : shorter * scale;
 
-    // The tangent is head + tail; head and upper have 12 bits, so that their products are exact. What
-    // is made less exact has few bits: it only is kept apart.
+    // The tangent is head + tail; head and upper have 12 bits, so that their products are exact. The argument of
+    // LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = 1.0f / divisor;
     const float head = FromBits(Bits(dividend * inverse) & 0xfffff000u);
     const float upper = FromBits(Bits(divisor) & 0xfffff000u);
@@ -213,7 +215,7 @@ float Atan2(float y, float x)
     p = mad(p, z, -0.333333f);
     const float rest = mad(t * z, p, tail);
 
-    // It counts from the nearest axis, up or down.
+    // The angle is counted from the nearest axis, in either direction.
     const bool isLeft = Bits(x) > 0x7fffffffu;
     const float axis = isSteep ? 1.5707964f : isLeft ? 3.1415927f : 0.0f;
     const float axisTail = isSteep ? -4.371139e-8f : isLeft ? -8.742278e-8f : 0.0f;
@@ -276,8 +278,9 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -311,7 +314,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads, then the stores: each thread keeps many loads under way.
+    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     A_VALUE a[UNROLL][VECTOR];
     B_VALUE b[UNROLL][VECTOR];

@@ -7,31 +7,32 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_atanh.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
-// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
-// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
+// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
+// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
-//              multiple of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
-//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
-//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
-//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
-//              VECTOR and all strides but that one are multiples of it. Else 0
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
+//              multiples of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
+//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
+//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
+//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors a thread writes, 1 or more
+//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //   HAS_SCALE_BIAS 1 or 0
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -84,7 +85,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies in each tensor
+// The offset of a vector's first element in each tensor
 Position Locate(uint item)
 {
     Position position = { 0, 0 };
@@ -104,7 +105,7 @@ Position Locate(uint item)
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 
-// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
     precise float result = x * scale + bias;
@@ -135,7 +136,7 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
@@ -151,9 +152,8 @@ float AtanhTail(float z)
     return p;
 }
 
-// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
-// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
-// Functions").
+// ln((1 + f) 2^exponent) + low for 1 + f from sqrt(1/2) to sqrt(2). With s = f / (2 + f) the logarithm of 1 + f is 2
+// artanh(s), and 2 s = f - s f: an inexact division hardly matters (series: Muller, "Elementary Functions").
 float LogOfParts(float f, int exponent, float low)
 {
     const float k = (float)exponent;
@@ -170,15 +170,15 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// For these, functions are exact to what halves can show.
+// For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
-// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
+// ln((1 + f) 2^exponent) for 1 + f from sqrt(1/2) to sqrt(2): a minimax polynomial
 float LogOfParts(float f, int exponent)
 {
     float p = -0.10079938f;
@@ -191,7 +191,7 @@ float LogOfParts(float f, int exponent)
     return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
 }
 
-// ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
+// ln(1 + x); -infinity for -1, NaN below. 1 + x is not rounded where it needs no power of two.
 // Error at most 0.5003 ulp of a half, over all halves.
 float Log1p(float x)
 {
@@ -214,15 +214,14 @@ float Atanh(float x)
     return CopySign(0.5f * Log1p(2.0f * a / (1.0f - a)), x);
 }
 #else
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
 }
 
-// ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
-// says.
+// ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses to rounding is added back to first order.
 // Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
 float Log1p(float x)
 {
@@ -277,8 +276,9 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -313,7 +313,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads, then the stores: each thread keeps many loads under way.
+    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     INPUT_VALUE input[UNROLL][VECTOR];
     [unroll]
@@ -339,7 +339,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
-        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

@@ -7,31 +7,32 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_constant_pow.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
-// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
-// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
+// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
+// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
-//              multiple of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
-//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
-//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
-//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
-//              VECTOR and all strides but that one are multiples of it. Else 0
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
+//              multiples of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
+//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
+//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
+//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors a thread writes, 1 or more
+//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //   HAS_SCALE_BIAS 1 or 0
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -84,7 +85,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies in each tensor
+// The offset of a vector's first element in each tensor
 Position Locate(uint item)
 {
     Position position = { 0, 0 };
@@ -118,7 +119,7 @@ uint64_t Bits(double x)
     return (uint64_t)high << 32 | low;
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
@@ -129,8 +130,8 @@ bool IsNan(double x)
     return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 double Convert(float x, double type) { return (double)x; }
 
@@ -213,7 +214,7 @@ double CopySign(double magnitude, double sign)
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 double ExpTail(double x)
 {
     double p = 2.087532630839128e-09L;
@@ -236,8 +237,8 @@ double Infinity(double sign)
     return CopySign(FromBits(0x7ff0000000000000ull), sign);
 }
 
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
+// and round only once, for subnormal ones; what is too large becomes infinite.
 double ScaleByPowerOfTwo(double x, int exponent)
 {
     const int first = exponent >> 1;
@@ -246,8 +247,8 @@ double ScaleByPowerOfTwo(double x, int exponent)
     return scaled;
 }
 
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
+// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
 double ExpOfSum(double high, double low)
 {
     if (IsNan(high))
@@ -256,7 +257,7 @@ double ExpOfSum(double high, double low)
         return Infinity(1.0L);
     if (high < -746.0L)
         return 0.0L;
-    // Added to a small number, 1.5 * 2^52 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^52 rounds a small number to an integer in the lowest bits.
     precise double shifted = high * 1.4426950408889634L + 6755399441055744.0L;
     precise double k = shifted - 6755399441055744.0L;
     precise double a = high - k * 0.6931471805598903L;  // exact
@@ -267,13 +268,13 @@ double ExpOfSum(double high, double low)
     return ScaleByPowerOfTwo(result, (int)k);
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(double x)
 {
     return (Bits(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
 }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -285,8 +286,7 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
-// subnormals too.
+// Splits a positive finite x into a factor from sqrt(1/2) to sqrt(2) and 2^exponent. Exact, also for subnormals.
 double NormalizeNearOne(double x, out int exponent)
 {
     uint64_t bits = Bits(x);
@@ -301,7 +301,7 @@ double NormalizeNearOne(double x, out int exponent)
     return FromBits((rest & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
@@ -312,7 +312,7 @@ double QuietNan(double x)
     return FromBits(0x7ff8000000000000ull);
 }
 
-// x without its fraction, with its sign. Exact. On bits for double: DXC takes trunc(double) through float.
+// x without its fraction, with its sign. Exact. On bits for double: DXC compiles trunc(double) through float.
 double Trunc(double x)
 {
     const uint64_t bits = Bits(x);
@@ -325,8 +325,8 @@ double Trunc(double x)
 }
 
 // a * b as a rounded product and its rounding error (Dekker 1971, "A floating-point technique for extending the
-// available precision"; the operands are split by a mask). Not with fma: Vulkan lets it round twice. Exact for float,
-// to 2^-105 of the product for double, unless the error is subnormal.
+// available precision"; the operands are split by a mask). Without fma, which Vulkan allows to round twice. Exact for
+// float, to 2^-105 of the product for double, unless the error is subnormal.
 double TwoProduct(double a, double b, out double error)
 {
     precise double aHigh = FromBits(Bits(a) & 0xfffffffff8000000ull);
@@ -339,13 +339,13 @@ double TwoProduct(double a, double b, out double error)
     return product;
 }
 
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
-// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
+// of |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
 
-// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+// Handles all remaining x and y; `power` is |x|^y if `isInside`, unless x is 0 or infinite.
 double Pow(double x, double y)
 {
     if (y == 0.0L || x == 1.0L)
@@ -364,7 +364,7 @@ double Pow(double x, double y)
             return 1.0L;
         return (xMagnitude > 1.0L) == (y > 0.0L) ? Infinity(sign) : CopySign(0.0L, sign);
     }
-    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // a driver takes x < 0 for false where x is made of an integer
+    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // one driver finds x < 0 false if x comes from integer bits
         return QuietNan(x);
 
     // s = f / (2 + f) = sHigh + sLow, z = s^2
@@ -388,7 +388,7 @@ double Pow(double x, double y)
     precise double tailHigh = TwoProduct(sHigh, uHigh, error);
     precise double tailLow = error + (sHigh * uLow + sLow * uHigh);
 
-    // The logarithm of |x|, largest terms first: each sum keeps what it rounds off.
+    // The logarithm of |x|, largest terms first; each sum keeps its rounding error.
     const double k = (double)exponent;
     precise double whole = k * 0.6931471805598903L;  // exact
     precise double head = 2.0L * sHigh;
@@ -398,14 +398,14 @@ double Pow(double x, double y)
     precise double logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0L * sLow + tailLow
         + k * 5.497923018708371e-14L;
 
-    // Where the product is infinite, so is the power, or it is 0, whatever the low part is.
+    // If the product is infinite, the power is infinite or 0, whatever the low part is.
     precise double high = TwoProduct(y, logHigh, error);
     precise double low = error + y * logLow;
     return CopySign(ExpOfSum(high, low), sign);
 }
 
-// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
-// no room for a fraction.
+// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
+// a fraction.
 double RoundEven(double x)
 {
     const double magnitude = Magnitude(x);
@@ -416,7 +416,7 @@ double RoundEven(double x)
     return CopySign(rounded, x);
 }
 
-// With high bits cut off
+// Square and multiply, modulo 2^32 or 2^64
 uint Power(uint x, uint y)
 {
     uint result = 1;
@@ -430,19 +430,19 @@ uint Power(uint x, uint y)
 
 int Power(int x, uint y) { return (int)Power((uint)x, y); }
 
-// A negative exponent makes 1 / x^-y, cut toward 0.
+// A negative exponent gives 1 / x^-y, truncated.
 int Inverse(int x, bool isOdd) { return x == 1 || x == -1 ? (isOdd ? x : 1) : 0; }
 uint Power(uint x, int y) { return y >= 0 ? Power(x, (uint)y) : x == 1 ? 1 : 0; }
 int Power(int x, int y) { return y >= 0 ? Power(x, (uint)y) : Inverse(x, (y & 1) != 0); }
 
-// The integer that double precision may have missed by rounding errors
+// Snaps to an integer that rounding errors of double precision may have missed
 double WholeIfNear(double x)
 {
     const double whole = RoundEven(x);
     return Magnitude(x - whole) <= Magnitude(x) * 8.881784197001252e-16L ? whole : x;
 }
 
-// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
     precise float result = x * scale + bias;
@@ -458,10 +458,10 @@ double Scaled(double x, float scale, float bias)
 int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
-// For these, functions are exact to what halves can show.
+// For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. With |x| = m 2^k
-// and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. With |x| = m
+// 2^k and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
 // Error at most 0.51 ulp of a half, as measured.
 float Pow(float x, float y)
 {
@@ -480,20 +480,21 @@ float Pow(float x, float y)
     const bool isLarge = (bits != 0) == (y > 0.0f);
     const float power = isEdge ? (isLarge ? FromBits(0x7f800000u) : 0.0f) : usual;
 
-    // Half of an odd integer has the fraction 1/2, half of an even one none; drivers may make 0 of a subnormal one.
+    // Half of an odd integer has a fraction of 1/2, half of an even one has none; drivers may flush half of a
+    // subnormal.
     const float halved = frac(0.5f * Magnitude(exponent));
     const bool isOdd = halved == 0.5f;
     const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
-    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // and finite and not 0
+    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // also finite and nonzero
     const bool isNan = IsNan(x) || IsNan(y) || (isNegative && !isInteger);
     const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
     return y == 0.0f || x == 1.0f ? 1.0f : result;
 }
 
-// x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
+// x^y for any two types, in the type of x: truncated for integers, and exact if both are
 float Power(float x, float y) { return Pow(x, y); }
 
-// The exponent in two parts, each of which a float holds exactly
+// Splits the exponent into two parts that floats represent exactly
 float PowOfParts(float x, uint exponent, float sign)
 {
     return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
@@ -502,37 +503,37 @@ float PowOfParts(float x, uint exponent, float sign)
 float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
 float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
 
-// The integer that double precision may have missed by rounding errors
+// Snaps to an integer that rounding errors of double precision may have missed
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 #else
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
 }
 
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
-// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
+// of |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
 
-// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+// Handles all remaining x and y; `power` is |x|^y if `isInside`, unless x is 0 or infinite.
 float PowElsewhere(float x, float y, bool isInside, float power)
 {
     const uint bits = Bits(x) & 0x7fffffffu;
@@ -547,7 +548,7 @@ float PowElsewhere(float x, float y, bool isInside, float power)
     if (Bits(x) == bits)
         return power;
 
-    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    // Half of an odd integer has a fraction of 1/2; half of an even one has none, nor has half of the least subnormal.
     const float halved = frac(0.5f * Magnitude(y));
     const bool isOdd = halved == 0.5f;
     const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
@@ -566,8 +567,8 @@ float Pow(float x, float y)
     const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
     const float f = m - 1.0f;
 
-    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products
-    // are exact. What is made less exact has few bits: it only is kept apart.
+    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products are
+    // exact. The argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = 1.0f / (m + 1.0f);
     const float head = FromBits(Bits(f * inverse) & 0xfffff000u);
     const float upper = FromBits(Bits(m + 1.0f) & 0xfffff000u);
@@ -576,7 +577,7 @@ float Pow(float x, float y)
     const float square = head * head;
     const float squareTail = tail * mad(2.0f, head, tail);
 
-    // log2(1 + f) = s (2.8955078 + wide + narrow), and wide has no rounding error where it is large.
+    // log2(1 + f) = s (2.8955078 + wide + narrow); wide has no rounding error where it is large.
     const float z = square + squareTail;
     float p = 0.34020556f;
     p = mad(p, z, 0.41170706f);
@@ -595,8 +596,8 @@ float Pow(float x, float y)
     const float high = yHead * logHead;
     const float low = mad(y - yHead, logHead, y * logTail);
 
-    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
-    // such that its power less 1 loses little.
+    // 2^(high + low): adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits. The remainder is small
+    // enough that its power minus 1 loses little.
     const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
     const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
     const float part = above + low;
@@ -607,13 +608,13 @@ float Pow(float x, float y)
     q = mad(q, part, 0.24022662f);
     q = mad(q, part, 0.1931472f);
     const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
-    // In two steps, of which only the second can leave the range of floats
+    // In two steps, only the second of which can leave the range of floats
     const bool isLarge = high > 0.0f;
     const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
     const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 
-    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
-    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and not NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // also finite
     float result = power;
     [branch]
     if (!isInside || !isPositive)
@@ -621,10 +622,10 @@ float Pow(float x, float y)
     return result;
 }
 
-// x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
+// x^y for any two types, in the type of x: truncated for integers, and exact if both are
 float Power(float x, float y) { return Pow(x, y); }
 
-// The exponent in two parts, each of which a float holds exactly
+// Splits the exponent into two parts that floats represent exactly
 float PowOfParts(float x, uint exponent, float sign)
 {
     return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
@@ -633,7 +634,7 @@ float PowOfParts(float x, uint exponent, float sign)
 float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
 float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
 
-// The integer that double precision may have missed by rounding errors
+// Snaps to an integer that rounding errors of double precision may have missed
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 #endif
@@ -666,8 +667,9 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -702,7 +704,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads, then the stores: each thread keeps many loads under way.
+    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     INPUT_VALUE input[UNROLL][VECTOR];
     [unroll]
@@ -728,7 +730,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
-        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

@@ -8,31 +8,32 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_modulus_floor.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
-// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
-// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
+// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
+// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   ATensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   BTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
-//              multiple of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
-//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
-//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
-//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
-//              VECTOR and all strides but that one are multiples of it. Else 0
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
+//              multiples of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
+//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
+//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
+//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors a thread writes, 1 or more
+//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -88,7 +89,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies in each tensor
+// The offset of a vector's first element in each tensor
 Position Locate(uint item)
 {
     Position position = { 0, 0, 0 };
@@ -105,11 +106,12 @@ Position Locate(uint item)
     return position;
 }
 
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 uint Abs(uint x) { return x; }
 
-// The remainder with the sign of the dividend; of integers by 0, 0. Vulkan has no remainder of negative integers.
+// The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
+// integers.
 uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
 
 int ModulusTruncate(int x, int y)
@@ -136,13 +138,13 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
@@ -154,7 +156,7 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The remainder with the sign of the divisor; of integers by 0, 0
+// The remainder with the sign of the divisor; 0 for an integer divisor of 0
 uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
 
 int ModulusFloor(int x, int y)
@@ -163,21 +165,21 @@ int ModulusFloor(int x, int y)
     return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
 }
 
-// For these, functions are exact to what halves can show.
+// For halves, functions are only as exact as half precision can show.
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
 }
 
-// What is left of a when as many whole b as fit are taken away, with the sign of a; exact where both are halves. Their
-// quotient is below 2^41: first the multiples of 2^20 b are taken away, then those of b. A quotient of up to 21 bits is
-// split in two, whose products with b are exact, and so are the differences, as multiples of the last bit of b that are
-// not much larger than b. The quotient may be off by one, which shows in the remainder.
+// The remainder of a divided by b, with the sign of a; exact if both are halves. Their quotient is below 2^41:
+// multiples of 2^20 b are subtracted first, then those of b. Each partial quotient, of up to 21 bits, is split in two,
+// so that the products with b are exact; so are the differences, which are multiples of the last bit of b and not much
+// larger than b. The partial quotient may be off by one, which the remainder reveals.
 
-// a less the multiple of b that is the quotient, which is an integer
+// a minus an integer multiple of b, the partial quotient
 float LessMultiple(float a, float b, float quotient)
 {
     const float head = FromBits(Bits(quotient) & 0xfffff000u);
@@ -197,8 +199,8 @@ float Fmod(float a, float b)
     return !isDefined ? QuietNan(a) : dividend < divisor ? a : CopySign(remainder, a);
 }
 
-// a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
-// to b, and that sum is rounded.
+// a - b floor(a / b), with the sign of b even for zeros. If a and b differ in sign, the exact remainder is added to b,
+// and the sum is rounded.
 float FloorMod(float a, float b)
 {
     const float remainder = Fmod(a, b);
@@ -207,14 +209,15 @@ float FloorMod(float a, float b)
     return isDone ? (IsNan(remainder) ? remainder : withSign) : remainder + b;
 }
 
-// The remainder with the sign of the divisor; of integers by 0, 0
+// The remainder with the sign of the divisor; 0 for an integer divisor of 0
 float ModulusFloor(float x, float y) { return FloorMod(x, y); }
 #else
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 uint64_t Abs(uint64_t x) { return x; }
 
-// The remainder with the sign of the dividend; of integers by 0, 0. Vulkan has no remainder of negative integers.
+// The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
+// integers.
 uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }
 
 int64_t ModulusTruncate(int64_t x, int64_t y)
@@ -223,15 +226,14 @@ int64_t ModulusTruncate(int64_t x, int64_t y)
     return x < 0 ? -remainder : remainder;
 }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
 }
 
-// What is left of a when as many whole b as fit are taken away; the sign is that of a, of zeros too. Exact for all
-// finite numbers; NaN for an infinite a and for b = 0. Long division on integers, 8 (float) or 11 (double) bits of the
-// quotient a step.
+// The remainder of a divided by b, with the sign of a even for zeros. Exact for all finite numbers; NaN for an infinite
+// a and for b = 0. Long division on integers, 8 (float) or 11 (double) bits of the quotient per step.
 float Fmod(float a, float b)
 {
     const uint aBits = Bits(a) & 0x7fffffffu;
@@ -241,7 +243,7 @@ float Fmod(float a, float b)
     if (aBits < bBits)
         return a;
 
-    // a and b as integers times powers of two: a's is reduced modulo b's while it is scaled to b's exponent.
+    // a and b as integers times powers of two: a's integer is reduced modulo b's while it is scaled to b's exponent.
     const int aExponent = max((int)(aBits >> 23), 1);
     const int bExponent = max((int)(bBits >> 23), 1);
     const uint divisor = bBits - ((uint)(bExponent - 1) << 23);
@@ -256,9 +258,9 @@ float Fmod(float a, float b)
     return FromBits(sign | ((remainder << shift) + ((uint)(bExponent - 1 - shift) << 23)));
 }
 
-// a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
-// to b, and that sum is rounded (once): it may be b itself. Small numbers are added as 2^64 times as large ones, since
-// drivers may take a subnormal remainder for 0.
+// a - b floor(a / b), with the sign of b even for zeros. If a and b differ in sign, the exact remainder is added to b,
+// and the sum is rounded (once): it may be b itself. Small numbers are scaled by 2^64 for this addition, since drivers
+// may flush a subnormal remainder.
 
 // 2^64 x
 float Raised(float x)
@@ -280,7 +282,7 @@ float FloorMod(float a, float b)
     return Magnitude(b) < 1.0f ? (Raised(remainder) + Raised(b)) * 5.421010862427522e-20f : remainder + b;
 }
 
-// The remainder with the sign of the divisor; of integers by 0, 0
+// The remainder with the sign of the divisor; 0 for an integer divisor of 0
 float ModulusFloor(float x, float y) { return FloorMod(x, y); }
 uint64_t ModulusFloor(uint64_t x, uint64_t y) { return ModulusTruncate(x, y); }
 
@@ -344,8 +346,9 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -379,7 +382,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads, then the stores: each thread keeps many loads under way.
+    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     A_VALUE a[UNROLL][VECTOR];
     B_VALUE b[UNROLL][VECTOR];

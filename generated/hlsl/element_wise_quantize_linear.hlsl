@@ -8,35 +8,36 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantize_linear.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
-// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
-// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
+// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
+// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or SCALE or ZERO_POINT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16, INT32
 //   ScaleTensor: FLOAT32, FLOAT16
 //   ZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT8, UINT8
-//   X_LOWEST   least value of the data type of OutputTensor
-//   X_HIGHEST  greatest value of it
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
-//              multiple of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
-//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
-//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
-//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
-//              VECTOR and all strides but that one are multiples of it. Else 0
+//   X_LOWEST   least value of OutputTensor's data type
+//   X_HIGHEST  its greatest value
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
+//              multiples of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
+//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
+//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
+//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors a thread writes, 1 or more
+//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //   HAS_ZERO_POINT 1 or 0
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -103,7 +104,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies in each tensor
+// The offset of a vector's first element in each tensor
 Position Locate(uint item)
 {
     Position position = { 0, 0, 0, 0 };
@@ -131,14 +132,14 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -158,14 +159,14 @@ float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
-// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
-// no room for a fraction.
+// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
+// a fraction.
 float RoundEven(float x)
 {
     return round(x);
 }
 
-// The nearest integer, halves to the even one, from lowest to highest; 0 for NaN
+// Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
 {
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
@@ -179,20 +180,20 @@ float FromBits(uint bits)
     return asfloat(bits);
 }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// a / b, correctly rounded, subnormal operands and results included; Vulkan lets an instruction be off by 2.5 ulp. The
-// instruction estimates the quotient of the significands as an integer, its exact remainder corrects it.
+// a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
+// The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
 float Divide(float a, float b)
 {
     const uint aBits = Bits(a) & 0x7fffffffu;
@@ -207,13 +208,13 @@ float Divide(float a, float b)
         return FromBits(sign);
 
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
-    // By a power of 2, as most scales are, the significand stays as it is.
+    // For a power of 2, which most scales are, the significand does not change.
     const int biased = exponent + 127;
     const bool isNormal = biased > 0 && biased < 255;
     if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
         return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
+    // The significands as integers of 24 bits, a's doubled if it is below b's
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -234,8 +235,8 @@ float Divide(float a, float b)
         exponent--;
     }
 
-    // quotient = floor(aSignificand * 2^25 / bSignificand). The remainder of a good estimate is small, so that it is
-    // right modulo 2^32; one more division of it leaves the quotient off by one at most.
+    // quotient = floor(aSignificand * 2^25 / bSignificand). The estimate's remainder is small, so computing
+    // it modulo 2^32 gives it exactly; dividing it once more leaves the quotient off by one at most.
     const float divisor = (float)bSignificand;
     uint quotient = (uint)((float)aSignificand / divisor * 33554432.0f);
     int remainder = (int)((aSignificand << 25) - quotient * bSignificand);
@@ -253,7 +254,7 @@ float Divide(float a, float b)
         remainder -= (int)bSignificand;
     }
 
-    // Round to nearest even with two bits below the last one, and a third for all that is below those.
+    // Rounds to nearest even with two bits below the last one, and a sticky bit for the rest
     exponent += 127;
     if (exponent >= 255)
         return FromBits(sign | 0x7f800000u);
@@ -280,8 +281,8 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// x / y, correctly rounded, and then to an integer, the even one of two. How exact the quotient is matters only next to
-// where the integer changes, and for divisors of extreme size, of which drivers may make 0.
+// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
+// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
 float RoundedQuotient(float x, float y)
 {
     const float quotient = x / y;
@@ -294,9 +295,9 @@ float RoundedQuotient(float x, float y)
     return result;
 }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
@@ -379,8 +380,9 @@ void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -417,7 +419,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads, then the stores: each thread keeps many loads under way.
+    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     INPUT_VALUE input[UNROLL][VECTOR];
     SCALE_VALUE scale[UNROLL][VECTOR];

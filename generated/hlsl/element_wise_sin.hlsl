@@ -7,31 +7,32 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_sin.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
-// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
-// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
+// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
+// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
-//              multiple of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
-//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
-//   X_SINGLE   1 for an input with one element for a whole vector, its innermost stride being 0; else 0
-//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
-//              VECTOR and all strides but that one are multiples of it. Else 0
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
+//              multiples of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
+//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
+//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
+//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors a thread writes, 1 or more
+//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //   HAS_SCALE_BIAS 1 or 0
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -84,7 +85,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies in each tensor
+// The offset of a vector's first element in each tensor
 Position Locate(uint item)
 {
     Position position = { 0, 0 };
@@ -100,7 +101,7 @@ Position Locate(uint item)
     return position;
 }
 
-// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
     precise float result = x * scale + bias;
@@ -130,13 +131,13 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -148,13 +149,12 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// x less the nearest multiple of pi / 2, as a sum result + low, for x from 0 to the largest number; quadrant is that
+// x minus the nearest multiple of pi / 2, as a sum result + low, for any finite x of at least 0; quadrant is that
 // multiple modulo 4. Payne and Hanek 1983, "Radian reduction for trigonometric functions", on integers: the significand
-// of x times those bits of 2 / pi that matter, from 2^1 downwards modulo 4. The result is right to some 2^-31 (float),
-// 2^-62 (double) of itself: the nearest that a double comes to a multiple is 2^-61 of pi / 2, and 75 more bits are
-// known.
+// of x times those bits of 2 / pi that matter, from 2^1 downwards modulo 4. The relative error is about 2^-31 (float),
+// 2^-62 (double): no double comes closer to a multiple than 2^-61 of pi / 2, and 75 more bits are known.
 
-// 2 / pi after 64 zeros: bit j counted from the front has the value 2^(63 - j).
+// 2 / pi after 64 zeros: bit j, counted from the front, has the value 2^(63 - j).
 static const uint TWO_OVER_PI[39] = {
     0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041,
     0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
@@ -163,7 +163,7 @@ static const uint TWO_OVER_PI[39] = {
     0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046,
 };
 
-// 32 bits of the table from this bit on
+// 32 bits of the table, starting at this bit
 uint TwoOverPi(uint bit)
 {
     const uint word = bit >> 5;
@@ -184,7 +184,7 @@ float ReduceLargeAngle(float x, out float low, out uint quadrant)
     const uint64_t middle = (uint64_t)significand * TwoOverPi(first + 32) + (lowest >> 32);
     const uint highest = significand * TwoOverPi(first) + (uint)(middle >> 32);
 
-    // Two bits of quadrant, then the fraction of a quarter turn; from one half on, what lacks to the next quadrant.
+    // Two bits of quadrant, then the fraction of a quarter turn; from one half on, the distance to the next quadrant
     uint64_t fraction = (uint64_t)highest << 34 | (uint64_t)(uint)middle << 2 | (uint)lowest >> 30;
     const bool isNegative = fraction >> 63 != 0;
     quadrant = ((highest >> 30) + (isNegative ? 1 : 0)) & 3;
@@ -196,8 +196,8 @@ float ReduceLargeAngle(float x, out float low, out uint quadrant)
     return (float)(angle & ~0xffu) * unit;
 }
 
-// The angle, low and quadrant that a shorter way has made of x; those of ReduceLargeAngle where |x| is above a limit,
-// and NaN where x is none or infinite.
+// Passes on the angle, low and quadrant that a faster reduction found for x; beyond its limit they come from
+// ReduceLargeAngle instead, and NaN if x is NaN or infinite.
 float AngleBeyond(float limit, float x, float angle, inout float low, inout uint quadrant)
 {
     [branch]
@@ -211,7 +211,7 @@ float AngleBeyond(float limit, float x, float angle, inout float low, inout uint
     return angle;
 }
 
-// For these, functions are exact to what halves can show.
+// For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // cos(high) for |high| up to pi / 4: a minimax polynomial in the square, within 2^-24 (scripts/minimax.py).
 float CosNearZero(float high, float low)
@@ -220,8 +220,8 @@ float CosNearZero(float high, float low)
     return mad(z, mad(z, mad(-0.0013591725f, z, 0.041655768f), -0.49999885f), 1.0f);
 }
 
-// x less the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, where halves end, pi / 2 is
-// taken off in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
+// x minus the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, which covers the halves, pi
+// / 2 is subtracted in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
 float ReduceAngle(float x, out float low, out uint quadrant)
 {
     const float k = round(x * 0.63661975f);
@@ -251,15 +251,15 @@ float Sin(float x)
     return Magnitude(x) < 1e-9f ? x : (quadrant & 2) != 0 ? -result : result;
 }
 #else
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
 }
 
-// cos(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange); what 1 - high^2 /
-// 2 loses in rounding is added.
+// cos(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), plus what 1 -
+// high^2 / 2 loses to rounding
 float CosNearZero(float high, float low)
 {
     const float z = high * high;
@@ -270,10 +270,10 @@ float CosNearZero(float high, float low)
     return head + (mad(-0.5f, z, 1.0f - head) + mad(z * z, p, -high * low));
 }
 
-// x less the nearest multiple of pi / 2, as a sum result + low; quadrant is that multiple modulo 4. NaN for infinities
-// and NaN. Float: up to 1600, pi / 2 is taken off in four parts (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), the first three so short that their products with k < 2^10 are exact, fused or not. All that
-// a difference loses in rounding is kept. The remainder is right to 2^-28 of itself next to the multiples, too, where
+// x minus the nearest multiple of pi / 2, as a sum result + low; quadrant is that multiple modulo 4. NaN for infinities
+// and NaN. Float: up to 1600, pi / 2 is subtracted in four parts (Cody and Waite 1980, "Software Manual for the
+// Elementary Functions"), the first three so short that their products with k < 2^10 are exact, fused or not. What each
+// difference loses to rounding is kept. The relative error of the remainder is 2^-28 even next to the multiples, where
 // it is 2^-27 at least.
 float ReduceAngle(float x, out float low, out uint quadrant)
 {
@@ -287,8 +287,8 @@ float ReduceAngle(float x, out float low, out uint quadrant)
     return AngleBeyond(1600.0f, x, angle, low, quadrant);
 }
 
-// sin(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), the least term
-// first in the sum.
+// sin(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), summed from the
+// smallest term up
 float SinNearZero(float high, float low)
 {
     const float z = high * high;
@@ -341,8 +341,9 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -377,7 +378,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads, then the stores: each thread keeps many loads under way.
+    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     INPUT_VALUE input[UNROLL][VECTOR];
     [unroll]
@@ -403,7 +404,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
-        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

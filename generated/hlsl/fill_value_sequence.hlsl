@@ -7,22 +7,22 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... fill_value_sequence.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are
-// in elements, and every tensor has the same number of dimensions.
+// Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensor. Sizes and strides are in
+// elements, and all tensors have the same number of dimensions.
 //
 // For each tensor, X being OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16
-//              bytes; 4 for 8 bits, 1 for 4 bits)
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where coordinates are those of OutputTensor, its innermost stride is 1, and all other
+//              strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -67,7 +67,7 @@ bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 bool IsNan(uint64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -79,8 +79,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -91,7 +91,7 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
@@ -103,14 +103,14 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -155,7 +155,7 @@ uint Convert(uint64_t x, uint type) { return (uint)x; }
 int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
-// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
+// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 int Unpack(uint2 bits, int type) { return (int)bits.x; }
 uint Unpack(uint2 bits, uint type) { return bits.x; }
@@ -165,8 +165,9 @@ uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bit
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

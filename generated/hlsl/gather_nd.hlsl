@@ -8,32 +8,32 @@
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
 // A gather moves bits, so only the sizes of types matter. Each thread writes UNROLL vectors of OutputTensor elements,
-// NUM_THREADS vectors apart. Every offset and stride is in elements; neighbouring dimensions that all tensors run
-// through in one step are merged beforehand, and dimensions of size 1 left out.
+// NUM_THREADS vectors apart. Offsets and strides are in elements; adjacent dimensions are merged where a single stride
+// covers both in every tensor, and dimensions of size 1 are dropped.
 //
 //   ELEMENT_SIZE   bytes of an element
 //                  1: INT8, UINT8
 //                  2: FLOAT16, INT16, UINT16
 //                  4: FLOAT32, INT32, UINT32
 //                  8: FLOAT64, INT64, UINT64
-//                  2 to 16 also for aligned runs of smaller elements that are copied whole
+//                  2 to 16 also for aligned runs of smaller elements that are copied as a whole
 //   INDEX_SIZE     bytes of an index, 4 or 8
 //   INDEX_SIGNED   1 if indices are signed, else 0 (INT64, INT32, UINT64, UINT32)
 //   RANK           dimensions after merging, 1 to 8
-//   LOOKUPS        indices that lead to an element, 1 to 8
-//   VECTOR         elements stored at once; 1 for any output strides, 2 or 4 (at most 16 bytes; 4 for single bytes)
-//                  where the innermost output stride is 1 and every other one and the innermost size are multiples of
-//                  VECTOR
-//   INDEX_VECTOR   indices loaded at once; 1 for any index strides, 2 or 4 (at most 16 bytes) where every index stride
-//                  that does not run through them is a multiple of INDEX_VECTOR
-//   BY_TUPLES      1 if those loaded at once lead to one element: LOOKUPS is a multiple of INDEX_VECTOR, and each
-//                  indexOffset is one more than that before it, from 0; 0 if each leads to an element of a vector:
-//                  VECTOR is a multiple of INDEX_VECTOR, the innermost index stride is 1, every indexOffset is a
-//              multiple, too
-//   UNROLL         vectors a thread writes, 1 or more
+//   LOOKUPS        indices that select an element, 1 to 8
+//   VECTOR         elements stored at once: 1 for any output strides; 2 or 4 (at most 16 bytes; 4 for single bytes)
+//                  where the innermost output stride is 1 and all other output strides and the innermost size are
+//                  multiples of VECTOR
+//   INDEX_VECTOR   indices loaded at once: 1 for any index strides; 2 or 4 (at most 16 bytes) where all index strides
+//                  but the one along the vector are multiples of INDEX_VECTOR
+//   BY_TUPLES      1 if the indices of a vector all select one element: LOOKUPS is a multiple of INDEX_VECTOR, and the
+//                  values of indexOffset count up from 0; 0 if each selects an element of an output vector: VECTOR is a
+//                  multiple of INDEX_VECTOR, the innermost index stride is 1, and every indexOffset is a multiple of
+//                  INDEX_VECTOR, too
+//   UNROLL         vectors that a thread writes, 1 or more
 //   NUM_THREADS    threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 #if ELEMENT_SIZE == 16
 typedef uint4 Element;
@@ -42,7 +42,7 @@ typedef uint64_t Element;
 #elif ELEMENT_SIZE == 2
 typedef uint16_t Element;
 #else
-typedef uint Element;  // of one byte: there is no 8-bit type, four elements share a word
+typedef uint Element;  // also for single bytes, four to a word, since there is no 8-bit type
 #endif
 
 #if ELEMENT_SIZE == 1 || VECTOR == 1
@@ -105,7 +105,7 @@ uint Divide(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where the first element of a vector lies, lookups apart
+// The offset of a vector's first element, before any lookup
 Position Locate(uint item)
 {
     Position position = { 0, 0, 0 };
@@ -122,19 +122,19 @@ Position Locate(uint item)
     return position;
 }
 
-// The coordinate that an index stands for: a negative one counts from the end, what is still outside is clamped
+// The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
 uint Wrap(Index index, uint size)
 {
 #if INDEX_SIGNED
     const bool negative = index >> (8 * INDEX_SIZE - 1);
-    const Index fromEnd = index + size;  // of a negative index: below size only if the sum passed zero
+    const Index fromEnd = index + size;  // for a negative index, below size only if the sum wrapped past zero
     index = negative ? (fromEnd < size ? fromEnd : 0) : index;
 #endif
     return (uint)min(index, (Index)size - 1);
 }
 
 #if BY_TUPLES
-// Moves the input offset of each element of a vector to where its indices point, all of which lie side by side
+// Moves the input offset of each element of a vector to where its indices point; these are adjacent
 void Follow(uint index, inout uint offsets[VECTOR])
 {
     [unroll]
@@ -203,7 +203,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
 
-    // All index loads, then all element loads, then the stores: each thread keeps many loads under way.
+    // All index loads, then all element loads, then the stores, so that each thread keeps many loads in flight.
     uint outputs[UNROLL];
     uint offsets[UNROLL][VECTOR];
     [unroll]

@@ -8,32 +8,32 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gemm.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 Product
 //              1 OutputTensor
-//              2 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
-//              3 OutputTensor from these parts
-//              4 like 2, for at most 4 rows or columns, some columns at a time
-//              5 both factors for pass 2, into `scratch`, as they are but for zeros behind each line up to 16 bytes
-// In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
-// ATensor and BTensor:
-//   ROW_AXIS   the dimension of the output that counts their rows
-//   COLUMN_AXIS  the one that counts their columns
-//   ORDERED    1 in pass 2 if both factors are in `scratch`, and in pass 5
-//   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
-//   X_ALONG    1 if these are factors of one sum, 0 if of as many rows or columns
-//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
-//   PART_VECTOR  neighbours along a row whose sums are added up at once, in pass 3: 1 or 4
-//   TILE_ROWS  rows of a tile, which a group works out
+//              2 OutputTensor, or its split-K partial sums, from ATensor and BTensor, tile by tile
+//              3 OutputTensor from these partial sums
+//              4 like 2, for matrices of at most 4 rows or columns, a few columns at a time
+//              5 copies both factors into `scratch` for pass 2, with each line zero-padded to a multiple of 16 bytes
+// In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
+// RIGHT, BTensor; X stands for either.
+//   ROW_AXIS   the output dimension that the matrices' rows run along
+//   COLUMN_AXIS  the output dimension that their columns run along
+//   ORDERED    1 in pass 2 if it reads both factors from `scratch`, and in pass 5; else 0
+//   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
+//   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
+//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
+//   PART_VECTOR  adjacent elements of a row whose partial sums a thread adds up at once, in pass 3: 1 or 4
+//   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products of each of its elements for which factors are in group memory at once
-//   THREAD_ROWS  rows of a tile that a thread works out, a multiple of 4
-//   THREAD_COLUMNS  columns of these, likewise
-//   TILES_WALKED  rows of tiles that groups go through together, column by column: 1 or more
-//   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
+//   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
+//   THREAD_ROWS  rows of the tile that each thread accumulates in registers, a multiple of 4
+//   THREAD_COLUMNS  columns, likewise
+//   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
+//   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
 //     X_VECTOR   is 1, 2, 4 or 8
@@ -41,31 +41,29 @@
 //     WAVE_COLUMNS  columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
 // In pass 4 only, where matrices have at most 4 rows:
-//   TURNED     1 if all matrices are transposed: LEFT is BTensor, RIGHT ATensor, and ROW_AXIS and
-//              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
-//   RIGHT_VECTOR  neighbours in 16 bytes: 8 of halves, else 4
-//   READS_AHEAD  1 if the next products are read while these are used, else 0
-//   VECTORS    vectors that a thread reads at once, each of another column if RIGHT_ALONG, else of another product: 1,
-//              2, 4 or 8
-//   LANES      threads that share the products of the same columns: a power of 2, as many at least as a thread has
-//              columns
+//   TURNED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
+//              are swapped, also in pass 3; else 0
+//   RIGHT_VECTOR  elements in 16 bytes: 8 halves, else 4
+//   READS_AHEAD  1 if the next products are prefetched while the current ones are used, else 0
+//   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
+//   LANES      threads that share the products of the same columns: a power of 2, no fewer than the columns of a thread
 //   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is LANES * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   ATensor: FLOAT32, FLOAT16
 //   BTensor: FLOAT32, FLOAT16
 //   CTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
+//   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
+//   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -83,10 +81,10 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of what is written, 1 or more
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 4
 #if TURNED
@@ -139,7 +137,7 @@ typedef uint ScratchBuffer;
 
 struct Activation
 {
-    int kind;  // an operator type; 0 for none
+    int kind;  // operator type; 0 for none
     float parameter0;
     float parameter1;
     int reserved;
@@ -173,10 +171,10 @@ struct Dimension
     uint matrices;
     uint matrixRows;
     uint matrixColumns;
-    uint matrixDepth;  // products of a sum
-    uint leftDepthStep;  // from one product to the next
+    uint matrixDepth;  // products of a sum: the extent of k
+    uint leftDepthStep;  // stride along k
     uint rightDepthStep;
-    uint partDepth;  // products of a part of a sum
+    uint partDepth;  // products in a part of k
     uint parts;
     uint tilesDown;  // of a matrix
     uint tilesAcross;
@@ -190,7 +188,7 @@ struct Dimension
     int k2;
     float beta;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 bSizes[2];
@@ -222,7 +220,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -271,7 +269,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -282,7 +280,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -306,7 +304,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -348,12 +346,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -380,7 +378,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -412,14 +410,14 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -429,7 +427,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -447,12 +445,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -470,7 +467,7 @@ bool AdvanceRow(inout List at, List first, List last)
     return !carries;
 }
 
-// Whether x is larger than a number; of integers, what is below every one of them, or not, needs no rounding
+// Whether x > limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Above(float x, float limit) { return x > limit; }
 
 bool Above(int x, float limit)
@@ -514,12 +511,12 @@ double Magnitude(double x)
     return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
-// Whether x is smaller than a number; of integers, what is above every one of them, or not, needs no rounding
+// Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 
 bool Below(int x, float limit)
@@ -532,7 +529,7 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -544,8 +541,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -556,13 +553,13 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
@@ -573,8 +570,8 @@ bool IsNan(double x)
     return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 double Convert(float x, double type) { return (double)x; }
 
@@ -612,12 +609,12 @@ double Convert(int64_t x, double type) { return (double)x; }
 int Convert(int64_t x, int type) { return (int)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
 bool Less(int64_t a, int64_t b) { return a < b; }
 
-// Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 bool LessOrEqual(int a, int b) { return a <= b; }
 bool LessOrEqual(int64_t a, int64_t b) { return a <= b; }
@@ -630,9 +627,9 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 int Min(int a, int b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
-// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
-// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
+// 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
+// give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -642,9 +639,9 @@ float Quotient(float x, float y)
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
@@ -657,7 +654,7 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
-// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
     precise float result = x * scale + bias;
@@ -673,7 +670,8 @@ double Scaled(double x, float scale, float bias)
 int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
-// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+// -1, 0 or 1; 0 for NaN. Uses the bit pattern, because drivers produce -0 when selecting between floats, and flush
+// subnormals.
 float Sign(float x)
 {
     const uint magnitude = Bits(x) & 0x7fffffffu;
@@ -690,7 +688,7 @@ float CopySign(float magnitude, float sign)
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 float ExpTail(float x)
 {
     float p = 0.00019845527f;
@@ -708,8 +706,8 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
+// and round only once, for subnormal ones; what is too large becomes infinite.
 float ScaleByPowerOfTwo(float x, int exponent)
 {
     const int first = exponent >> 1;
@@ -718,8 +716,8 @@ float ScaleByPowerOfTwo(float x, int exponent)
     return scaled;
 }
 
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
+// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
 float ExpOfSum(float high, float low)
 {
     if (IsNan(high))
@@ -728,7 +726,7 @@ float ExpOfSum(float high, float low)
         return Infinity(1.0f);
     if (high < -104.0f)
         return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     precise float shifted = high * 1.442695f + 12582912.0f;
     precise float k = shifted - 12582912.0f;
     precise float a = high - k * 0.69314575f;  // exact
@@ -746,27 +744,27 @@ float Exp(float x)
     return ExpOfSum(x, 0.0f);
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Like ExpOfSum without its care: operations may be
-// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
+// are where the device can. The product of k and the larger part of ln 2 is exact either way.
 float ExpFused(float high, float low)
 {
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // not what it was before, as a compiler might think
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // 2^64 times the power, so that only the last step can make it subnormal
+    // Scaled by 2^64, so that only the last step can make it subnormal
     const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
     return FromBits(scaled) * 5.421011e-20f;
 }
 
-// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r: nothing cancels near 0.
+// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
 // Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
 float Expm1(float x)
 {
@@ -776,7 +774,7 @@ float Expm1(float x)
         return Infinity(1.0f);
     if (x < -18.0f)
         return -1.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     precise float shifted = x * 1.442695f + 12582912.0f;
     precise float k = shifted - 12582912.0f;
     precise float a = x - k * 0.69314575f;  // exact
@@ -790,8 +788,8 @@ float Expm1(float x)
     return ScaleByPowerOfTwo(result, exponent);
 }
 
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 15 (float), 39 (double):
-// a quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double).
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
+// quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
 float NormalTail(float a)
 {
     float above = 0.004154401f;
@@ -808,9 +806,9 @@ float NormalTail(float a)
     return above / below;
 }
 
-// x times the distribution function of the normal distribution: max(x, 0) - |x| Q(|x|) e^(-x^2/2). Nothing cancels for
-// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no right digit left below -5. The square is taken in two parts,
-// the first of half as many bits. In this order of factors nothing becomes subnormal before the result does.
+// x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
+// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
+// the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
 // Error at most 8.5 ulp (float), 9 ulp (double), as measured.
 float Gelu(float x)
 {
@@ -823,37 +821,37 @@ float Gelu(float x)
     return IsNan(x) || x == 0.0f ? x : result;
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
     return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
 }
 
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
     const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
 }
 
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
     const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
 }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
-// minimax polynomial (scripts/minimax.py), and 2 s = u - s u: a division that is slightly off hardly shows.
+// minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
 // Error at most 2.4 ulp (float), 1.5 ulp (double), as measured.
 float Softplus(float x)
 {
@@ -897,7 +895,7 @@ A_VALUE LoadA(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
 #if A_PRESENT
@@ -922,7 +920,7 @@ B_VALUE LoadB(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
 #if B_PRESENT
@@ -947,7 +945,7 @@ C_VALUE LoadC(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 C_VALUE ReadC(List at)
 {
 #if C_PRESENT
@@ -964,8 +962,9 @@ C_VALUE ReadC(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -1017,8 +1016,8 @@ void WriteKeptProduct(uint number, REAL_VALUE entry)
 }
 #endif
 
-// What fused activation `number` makes of a result
-#if ACTIVATION_KINDS & 49793  // DXC forgets what is precise in these where it unrolls loops around them
+// Applies fused activation `number` to a result
+#if ACTIVATION_KINDS & 49793  // DXC drops `precise` from these where it unrolls loops around them
 [noinline]
 #endif
 REAL_VALUE Activate(REAL_VALUE input, int number)
@@ -1208,7 +1207,7 @@ REAL_VALUE Chosen3(List at)
 }
 
 #if PASS >= 2
-// The coordinate of an element
+// The output coordinate of an element
 List PlaceOf(uint number, uint y, uint x)
 {
     List at = (List)0;
@@ -1227,13 +1226,13 @@ List PlaceOf(uint number, uint y, uint x)
     return at;
 }
 
-// Goes to the next column
+// Advances to the next column
 void GoOn(inout List at)
 {
     at.entries[COLUMN_AXIS]++;
 }
 
-// An element, made of its sum
+// Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
     return (OUTPUT_VALUE)RoundingOnce(Activate((REAL_VALUE)alpha * total + Chosen3(at), 0), OUTPUT_BITS);
@@ -1248,20 +1247,21 @@ uint OffsetOf(List at)
     return offset;
 }
 
-// Where a part of a sum lies in scratch
+// The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
     return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
 }
 
 #if PASS == 3
-// The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
+// Second pass of split-K: a thread adds up the partial sums of one element, or of adjacent ones in a row, in a fixed
+// order.
 void AddParts(uint item)
 {
     const uint across = matrixColumns / PART_VECTOR;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before
+    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before this one
     const uint number = above / matrixRows, row = above - number * matrixRows;
     List at = PlaceOf(number, row, column);
     vector<float, PART_VECTOR> totals = 0;
@@ -1287,13 +1287,13 @@ void AddParts(uint item)
 #if ORDERED
 static const uint atOnce = 128 / A_BITS;  // elements in 16 bytes
 
-// Where factors begin in scratch, counted in elements: behind the parts of sums
+// Where the copies start in scratch, in elements: after the partial sums
 uint OrderedFirst()
 {
     return IN_PARTS ? (parts * matrices * matrixRows * matrixColumns + 3) / 4 * atOnce : 0;
 }
 
-// How many vectors of 16 bytes a factor is there that has so many rows, or columns
+// The 16-byte vectors that a copied factor takes up; `lines` are its rows or columns
 uint OrderedVectors(bool isAlong, uint lines)
 {
     const uint across = (isAlong ? matrixDepth : lines) + atOnce - 1;
@@ -1301,8 +1301,7 @@ uint OrderedVectors(bool isAlong, uint lines)
 }
 
 #if PASS == 5
-// Writes 16 bytes of one of the factors. Elements that are read at once, as X_ALONG has it, lie in lines of whole
-// vectors.
+// Writes 16 bytes of one factor's copy. Its lines run along k or across it, as X_ALONG says, and take up whole vectors.
 void PutInOrder(uint item)
 {
     const uint leftVectors = OrderedVectors(LEFT_ALONG, matrixRows);
@@ -1676,7 +1675,7 @@ void Contract(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Groups go through some rows of tiles together, so that what they read stays in the cache.
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -1776,12 +1775,12 @@ void Contract(uint item, uint thread)
 
 typedef vector<float, LEFT_VECTOR> LeftVector;
 static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // one more, against bank conflicts
+static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
 static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
 groupshared float4 leftTile[TILE_DEPTH * leftPitch];
 
-// The line and the product of a vector, counted from those of the tile
+// The line and the k, both within the tile, at which a vector starts
 uint2 LeftPlace(uint number)
 {
 #if LEFT_ALONG
@@ -1791,8 +1790,8 @@ uint2 LeftPlace(uint number)
 #endif
 }
 
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
@@ -1837,12 +1836,12 @@ void PutLeft(uint thread, LeftVector next[leftEach])
 
 typedef vector<float, RIGHT_VECTOR> RightVector;
 static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // one more, against bank conflicts
+static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
 static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
 groupshared float4 rightTile[TILE_DEPTH * rightPitch];
 
-// The line and the product of a vector, counted from those of the tile
+// The line and the k, both within the tile, at which a vector starts
 uint2 RightPlace(uint number)
 {
 #if RIGHT_ALONG
@@ -1852,8 +1851,8 @@ uint2 RightPlace(uint number)
 #endif
 }
 
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightVector next[rightEach])
 {
     const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
@@ -1896,7 +1895,7 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
-// Stores elements that are neighbours in memory
+// Stores adjacent elements
 void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
 {
     OutputBuffer some;
@@ -1906,7 +1905,7 @@ void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
     outputTensor[offset / OUTPUT_VECTOR] = some;
 }
 
-// Stores what threads have of some neighbouring columns: the elements, or parts of their sums
+// Stores a thread's elements in OUTPUT_VECTOR adjacent columns, or their partial sums
 void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
 {
     if (x >= matrixColumns)
@@ -1926,7 +1925,7 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 #endif
     }
 #else
-    // One column at a time, which takes few registers.
+    // One column at a time, to keep register pressure low
     OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
     List at = PlaceOf(number, 0, x);
     const int firstRow = at.entries[ROW_AXIS];
@@ -1952,8 +1951,9 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 #endif
 }
 
-// A tile, or a part of its sums. A thread has blocks of 4 x 4 elements, so laid out that 32 threads read few words of
-// group memory. The next tile of the factors is read into registers while this one is used from group memory.
+// Computes a tile, or its partial sums over a part of k. A thread accumulates blocks of 4 x 4 elements, interleaved
+// with those of its wave so that 32 threads read few distinct words of shared memory. The factors' next tiles are
+// prefetched into registers while the current ones are used.
 void Contract(uint item, uint thread)
 {
     const uint tileCount = tilesDown * tilesAcross;
@@ -1963,7 +1963,7 @@ void Contract(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Groups go through some rows of tiles together, so that what they read stays in the cache.
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -2009,7 +2009,7 @@ void Contract(uint item, uint thread)
     {
         FetchLeft(thread, leftBase, top, product, end, nextLeft);
         FetchRight(thread, rightBase, left, product, end, nextRight);
-        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // the next values are read while these are used
+        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // double-buffered: k + 1 is loaded while k is used
         [unroll]
         for (uint k = 0; k <= TILE_DEPTH; k++)
         {
@@ -2062,14 +2062,14 @@ typedef LeftBuffer LeftVector;
 #endif
 #if RIGHT_ALONG
 static const uint threadColumns = VECTORS;
-static const uint threadStep = RIGHT_VECTOR;  // products at once
-static const uint laneDistance = 1;  // from a thread to the next lane
+static const uint threadStep = RIGHT_VECTOR;  // products per load
+static const uint laneDistance = 1;  // in threads, from one lane to the next
 #else
 static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
-static const uint laneDistance = WIDTH;  // neighbours read neighbouring columns
+static const uint laneDistance = WIDTH;  // neighbouring threads read neighbouring columns
 #endif
-static const uint shares = LANES / threadColumns;  // lanes that add up the sums of one column
+static const uint shares = LANES / threadColumns;  // lanes that reduce one column together
 groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];
 
 LeftVector LeftAt(uint at)
@@ -2090,7 +2090,7 @@ uint4 RightAt(uint at)
 #endif
 }
 
-// The element for a product and a column, counted from the first ones of the vectors
+// The right factor for a product and a column, both relative to the loaded vectors
 float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
 {
     const uint4 elements = vectors[RIGHT_ALONG ? column : product];
@@ -2102,8 +2102,7 @@ float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
 #endif
 }
 
-// What a thread reads at once: factors of products, the right ones of its columns, the left ones of all rows; zeros
-// past the last product
+// One load of a thread: the right factor for its columns, the left factor for all rows; zero beyond the last product
 struct Step
 {
     uint4 right[VECTORS];
@@ -2137,7 +2136,7 @@ Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint colum
     return step;
 }
 
-// Some columns of all rows, or parts of their sums. Lanes take turns with the products of the same columns.
+// A few columns of all rows, or their partial sums. The lanes of a column interleave along k.
 void ContractRows(uint item, uint thread)
 {
     const uint tileCount = tilesDown * tilesAcross;
@@ -2147,7 +2146,7 @@ void ContractRows(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Groups go through some rows of tiles together, so that what they read stays in the cache.
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -2180,7 +2179,8 @@ void ContractRows(uint item, uint thread)
         for (e = 0; e < threadColumns; e++)
             totals[y][e] = 0;
 
-    // What is beyond the last column is not stored, and may be anything; beyond the last product both factors are 0.
+    // Beyond the last column results are never stored, so anything may be read; beyond the last product both factors
+    // are 0.
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
     const uint first = begin + lane * threadStep;
 #if READS_AHEAD
@@ -2207,8 +2207,8 @@ void ContractRows(uint item, uint thread)
             }
     }
 
-    // In the same order every time: for each row, each lane adds up a share of what all lanes have of one of the
-    // columns; then lanes that have shares of the same column add these up.
+    // Reduction in a fixed order: for each row, each lane adds up its share of one column over all lanes; then the
+    // lanes that hold shares of the same column combine them in a tree.
     const uint own = lane / shares, share = lane % shares;
     float added[TILE_ROWS];
     [unroll]
@@ -2257,7 +2257,7 @@ void ContractRows(uint item, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -7,28 +7,28 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... lstm.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 Fed
 //              1 Cell, Hidden, one step along dimension 0
 //              2 OutputSequenceTensor
 //              3 OutputSingleTensor
 //              4 OutputCellSingleTensor
-//              5 Fed, each sum by several threads
-//              6 Cell, Hidden, one step along dimension 0, each sum by several threads
-// In passes from 5 on only. Rows are counted by the dimensions of what is written on which weights depend and other
-// factors do not, columns by those on which only these depend:
-//   SUM_ROWS   rows of a group, of each of its sums
+//              5 Fed, with several threads to a sum
+//              6 Cell, Hidden, one step along dimension 0, with several threads to a sum
+// In passes from 5 on only. Rows run along the dimensions of the result that only weights depend on, columns along
+// those that only the other factors depend on:
+//   SUM_ROWS   rows of a group, for each of its sums
 //   SUM_COLUMNS  columns of a group
-//   THREAD_ROWS  rows of these that a thread has
-//   THREAD_COLUMNS  columns of these: 1, 2, or a multiple of 4
-//   WEIGHTS_VECTOR  neighbouring weights that are read at once, all of one sum: 1 or 4
-//   FETCHES    such vectors of each sum that a thread reads before it uses them, 1 or more
-//   ALONE      1 where a single group goes through all steps of a recurrence; else 0
-//   WAITING    1 for Vulkan only: a dispatch goes through all steps of a recurrence, and its groups wait for one
-//              another; else 0
+//   THREAD_ROWS  rows of these that a thread accumulates
+//   THREAD_COLUMNS  columns, likewise: 1, 2 or a multiple of 4
+//   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
+//   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
+//   ALONE      1 if a single group runs all steps of a recurrence, else 0
+//   WAITING    1 for Vulkan only: persistent groups run all steps of a recurrence, and wait for each other between
+//              them; else 0
 //   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded
 //              to halves for that, and become infinite where they are too large. -Vd then, and VulkanKHR as the
 //              module's memory model (examples/README.md). Of the macros above only SUM_ROWS, SUM_COLUMNS, a multiple
@@ -44,10 +44,10 @@
 //   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or CELL_MEM_INIT or SEQUENCE_LENGTHS or
 // PEEPHOLE or OUTPUT_SEQUENCE or OUTPUT_SINGLE or OUTPUT_CELL_SINGLE:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   WeightTensor: FLOAT32, FLOAT16
 //   RecurrenceTensor: FLOAT32, FLOAT16
@@ -59,15 +59,15 @@
 //   OutputSequenceTensor: FLOAT32, FLOAT16
 //   OutputSingleTensor: FLOAT32, FLOAT16
 //   OutputCellSingleTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0: the value of a member, or what is so in any or in
-//              all dimensions
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
+//   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
+//   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -85,10 +85,10 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of what is written, 1 or more
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if (PASS == 5) && MATRIX_UNITS
 typedef uint4 WeightBuffer;  // eight halves
@@ -132,7 +132,7 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 
 struct Activation
 {
-    int kind;  // an operator type; 0 for none
+    int kind;  // operator type; 0 for none
     float parameter0;
     float parameter1;
     int reserved;
@@ -148,7 +148,7 @@ struct Dimension
 
 [[vk::binding(12, 0)]] cbuffer Params : register(b0)
 {
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 weightSizes[2];
@@ -202,7 +202,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -272,7 +272,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -283,7 +283,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -307,7 +307,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -349,12 +349,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -381,7 +381,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -413,14 +413,14 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -430,7 +430,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -448,12 +448,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -471,7 +470,7 @@ bool AdvanceRow(inout List at, List first, List last)
     return !carries;
 }
 
-// Whether x is larger than a number; of integers, what is below every one of them, or not, needs no rounding
+// Whether x > limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Above(float x, float limit) { return x > limit; }
 
 bool Above(int x, float limit)
@@ -510,13 +509,13 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 uint Abs(uint x) { return x; }
 
-// Whether x is smaller than a number; of integers, what is above every one of them, or not, needs no rounding
+// Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 
 bool Below(int x, float limit)
@@ -534,7 +533,7 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -546,8 +545,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -558,13 +557,13 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
@@ -575,8 +574,8 @@ bool IsNan(double x)
     return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 double Convert(float x, double type) { return (double)x; }
 
@@ -631,13 +630,13 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
 bool Less(uint a, uint b) { return a < b; }
 bool Less(int64_t a, int64_t b) { return a < b; }
 
-// Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 bool LessOrEqual(int a, int b) { return a <= b; }
 bool LessOrEqual(uint a, uint b) { return a <= b; }
@@ -653,9 +652,9 @@ int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
-// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
-// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
+// 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
+// give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -666,15 +665,15 @@ int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : 
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
-// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
     precise float result = x * scale + bias;
@@ -691,7 +690,8 @@ int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, sc
 uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
-// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+// -1, 0 or 1; 0 for NaN. Uses the bit pattern, because drivers produce -0 when selecting between floats, and flush
+// subnormals.
 float Sign(float x)
 {
     const uint magnitude = Bits(x) & 0x7fffffffu;
@@ -702,36 +702,36 @@ int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 uint Sign(uint x) { return min(x, 1); }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
     return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
 }
 
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
     const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
 }
 
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
     const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
 }
 
-// For these, functions are exact to what halves can show.
+// For halves, functions are only as exact as half precision can show.
 #if MATRIX_UNITS
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp of a half, over all halves.
@@ -753,8 +753,8 @@ float Expm1(float x)
     return IsNan(x) ? x : result;
 }
 
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 7: a quotient of
-// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-18.
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 7: a quotient of polynomials
+// without negative terms (minimax, scripts/minimax.py), within 2^-18
 float NormalTail(float a)
 {
     float above = 0.04628345f;
@@ -768,7 +768,7 @@ float NormalTail(float a)
     return above / below;
 }
 
-// x times the distribution function of the normal distribution. Nothing cancels for negative x.
+// x times the standard normal distribution function, without cancellation for negative x
 // Error at most 0.504 ulp of a half, over all halves.
 float Gelu(float x)
 {
@@ -815,7 +815,7 @@ float CopySign(float magnitude, float sign)
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 float ExpTail(float x)
 {
     float p = 0.00019845527f;
@@ -833,8 +833,8 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
+// and round only once, for subnormal ones; what is too large becomes infinite.
 float ScaleByPowerOfTwo(float x, int exponent)
 {
     const int first = exponent >> 1;
@@ -843,8 +843,8 @@ float ScaleByPowerOfTwo(float x, int exponent)
     return scaled;
 }
 
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
+// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
 float ExpOfSum(float high, float low)
 {
     if (IsNan(high))
@@ -853,7 +853,7 @@ float ExpOfSum(float high, float low)
         return Infinity(1.0f);
     if (high < -104.0f)
         return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     precise float shifted = high * 1.442695f + 12582912.0f;
     precise float k = shifted - 12582912.0f;
     precise float a = high - k * 0.69314575f;  // exact
@@ -871,27 +871,27 @@ float Exp(float x)
     return ExpOfSum(x, 0.0f);
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Like ExpOfSum without its care: operations may be
-// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
+// are where the device can. The product of k and the larger part of ln 2 is exact either way.
 float ExpFused(float high, float low)
 {
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // not what it was before, as a compiler might think
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // 2^64 times the power, so that only the last step can make it subnormal
+    // Scaled by 2^64, so that only the last step can make it subnormal
     const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
     return FromBits(scaled) * 5.421011e-20f;
 }
 
-// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r: nothing cancels near 0.
+// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
 // Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
 float Expm1(float x)
 {
@@ -901,7 +901,7 @@ float Expm1(float x)
         return Infinity(1.0f);
     if (x < -18.0f)
         return -1.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     precise float shifted = x * 1.442695f + 12582912.0f;
     precise float k = shifted - 12582912.0f;
     precise float a = x - k * 0.69314575f;  // exact
@@ -915,8 +915,8 @@ float Expm1(float x)
     return ScaleByPowerOfTwo(result, exponent);
 }
 
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 15 (float), 39 (double):
-// a quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double).
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
+// quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
 float NormalTail(float a)
 {
     float above = 0.004154401f;
@@ -933,9 +933,9 @@ float NormalTail(float a)
     return above / below;
 }
 
-// x times the distribution function of the normal distribution: max(x, 0) - |x| Q(|x|) e^(-x^2/2). Nothing cancels for
-// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no right digit left below -5. The square is taken in two parts,
-// the first of half as many bits. In this order of factors nothing becomes subnormal before the result does.
+// x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
+// negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
+// the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
 // Error at most 8.5 ulp (float), 9 ulp (double), as measured.
 float Gelu(float x)
 {
@@ -949,7 +949,7 @@ float Gelu(float x)
 }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
-// minimax polynomial (scripts/minimax.py), and 2 s = u - s u: a division that is slightly off hardly shows.
+// minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
 // Error at most 2.4 ulp (float), 1.5 ulp (double), as measured.
 float Softplus(float x)
 {
@@ -994,7 +994,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
 #if INPUT_PRESENT
@@ -1019,7 +1019,7 @@ WEIGHT_VALUE LoadWeight(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 WEIGHT_VALUE ReadWeight(List at)
 {
 #if WEIGHT_PRESENT
@@ -1044,7 +1044,7 @@ RECURRENCE_VALUE LoadRecurrence(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 RECURRENCE_VALUE ReadRecurrence(List at)
 {
 #if RECURRENCE_PRESENT
@@ -1070,7 +1070,7 @@ BIAS_VALUE LoadBias(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
@@ -1096,7 +1096,7 @@ HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 HIDDEN_INIT_VALUE ReadHiddenInit(List at)
 {
 #if HIDDEN_INIT_PRESENT
@@ -1123,7 +1123,7 @@ CELL_MEM_INIT_VALUE LoadCellMemInit(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 CELL_MEM_INIT_VALUE ReadCellMemInit(List at)
 {
 #if CELL_MEM_INIT_PRESENT
@@ -1150,7 +1150,7 @@ SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 {
 #if SEQUENCE_LENGTHS_PRESENT
@@ -1176,7 +1176,7 @@ PEEPHOLE_VALUE LoadPeephole(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 PEEPHOLE_VALUE ReadPeephole(List at)
 {
 #if PEEPHOLE_PRESENT
@@ -1193,8 +1193,9 @@ PEEPHOLE_VALUE ReadPeephole(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
@@ -1217,8 +1218,9 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
@@ -1241,8 +1243,9 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
 void StoreOutputCellSingle(uint offset, OUTPUT_CELL_SINGLE_VALUE value)
 {
 #if OUTPUT_CELL_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_CELL_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_CELL_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_CELL_SINGLE_BITS) - 1;
@@ -1352,12 +1355,12 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 #endif
 }
 
-// What fused activation `number` makes of a result
+// Applies fused activation `number` to a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
 #if MATRIX_UNITS && ACTIVATION_KINDS == (1 << 9 | 1 << 12)
-    // tanh(x) = 2 sigmoid(2x) - 1: off by no more than floats near 1 are
+    // tanh(x) = 2 sigmoid(2x) - 1: the absolute error is no more than floats near 1 have
     const float scale = activation.kind == 51 ? 2.0f : 1.0f;
     return mad(scale, 1.0f / (1.0f + exp2(scale * -1.442695f * input)), 1.0f - scale);
 #endif
@@ -1852,12 +1855,12 @@ float4 FourSums(uint row, uint column)
 #endif
 
 #if WAITING
-// The first word of scratch counts the steps that groups are through with, those of all groups together. A group that
-// waits in vain gives up, and so do all others: the device does not run all of them at once. A dispatch of one group
-// does what is left. With STAYING that word says no more than whether one gave up, and that dispatch does all again.
+// The first word of scratch counts completed steps, added up over all groups. If a group polls in vain, the device does
+// not run all groups at once: it sets GIVEN_UP, all groups stop, and a second dispatch of one group does what is left.
+// With STAYING the word says only whether a group gave up, in which case the second dispatch starts over.
 #define GIVEN_UP 0x80000000u
 static const uint MOST_POLLS = 1 << 16;
-// Scopes and memory semantics of SPIR-V. Matrix units go with Vulkan's memory model, where these are more explicit.
+// SPIR-V's scopes and memory semantics. Matrix units require the Vulkan memory model, in which these are more explicit.
 #define OF_GROUP 2
 #if MATRIX_UNITS
 #define OF_DEVICE 5  // a queue family
@@ -1920,7 +1923,7 @@ bool AreThrough(uint step, uint thread)
 #endif
 
 #if PASS == 5
-// Where an element of WeightTensor lies, at a coordinate that is limited to it
+// The offset of an element of WeightTensor, at a coordinate that is clamped to it
 uint PlaceInWeight(List at)
 {
     uint place = 0;
@@ -1930,7 +1933,7 @@ uint PlaceInWeight(List at)
     return place;
 }
 
-// Where an element of InputTensor lies, at a coordinate that is limited to it
+// The offset of an element of InputTensor, at a coordinate that is clamped to it
 uint PlaceInInput(List at)
 {
     uint place = 0;
@@ -1954,7 +1957,7 @@ List CoordinateOf(uint other, uint column, uint row)
     return at;
 }
 
-// What an element is made of besides sums, the same for all columns
+// What an element needs besides its sums, the same for all columns
 struct ReadBefore
 {
     float read0;
@@ -1967,7 +1970,7 @@ ReadBefore Read(List at)
     return before;
 }
 
-// The row-major number of an element
+// The row-major index of an element
 uint NumberOf(List at)
 {
     uint number = 0;
@@ -2158,27 +2161,27 @@ void AddUp(uint item, uint thread)
 }
 #else
 static const uint FACTORS = 1, SUMS = 1, READS = 1;
-static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
+static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // each has threads that work on the same sums
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
 static const uint LANES = NUM_THREADS / SHARES;
-static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
-static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
-static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-// of which so many are added up at once
+static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum per iteration of the k-loop
+static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
+static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
+// this many of which are reduced at a time
 static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-// factors by products, then the threads' parts of sums
+// the factors' tile, stored by k; then the threads' partial sums
 groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
+groupshared uint readsFirst[READS * SUM_COLUMNS];  // where each column's factors start
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
 
-// The factors of some products of the group's columns, zeros past the last product
+// A thread's share of the group's next factors, zero beyond the last product
 void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
 {
     [unroll]
@@ -2193,8 +2196,7 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
     }
 }
 
-// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
-// side by side.
+// Stores these factors to shared memory, permuted along k so that the lanes of a sum read adjacent vectors
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -2212,7 +2214,7 @@ void PutFactors(uint thread, float next[FACTORS][putEach])
     }
 }
 
-// The weights of these products for the sums of a thread, zeros past the last product
+// The weights of these products for a thread's sums, zero beyond the last product
 void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights next[FETCHES][SUMS * THREAD_ROWS])
 {
     const uint step = (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
@@ -2231,8 +2233,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
     }
 }
 
-// Rows and columns of a group. Threads that share sums each add up some products, and put these parts together in
-// group memory; then a thread works out elements, all of whose sums are there.
+// Computes a block of rows and columns. The threads that share sums split their products among them and reduce the
+// partial sums in shared memory; then each thread computes whole elements, all of whose sums are there.
 void AddUp(uint item, uint thread)
 {
     const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
@@ -2259,7 +2261,7 @@ void AddUp(uint item, uint thread)
     }
     GroupMemoryBarrierWithGroupSync();
 
-    const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;  // reads for an element pass while its sums are added up
+    const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;  // elements' other operands are loaded while sums accumulate
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)
         before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
@@ -2305,7 +2307,7 @@ void AddUp(uint item, uint thread)
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
+    // Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -2360,7 +2362,7 @@ void AddUp(uint item, uint thread)
 #endif
 
 #if PASS == 6
-// Where an element of RecurrenceTensor lies, at a coordinate that is limited to it
+// The offset of an element of RecurrenceTensor, at a coordinate that is clamped to it
 uint PlaceInRecurrence(List at)
 {
     uint place = 0;
@@ -2371,7 +2373,7 @@ uint PlaceInRecurrence(List at)
     return place;
 }
 
-// The same in scratch, of an intermediate tensor
+// The same for an intermediate tensor in scratch
 uint PlaceInKeptHidden(List at)
 {
     uint place = 0;
@@ -2385,7 +2387,7 @@ uint PlaceInKeptHidden(List at)
 }
 
 #if MATRIX_UNITS
-// The same of its copy in halves, which lies behind it, counted in these
+// The same in its copy in halves, which follows it, in units of halves
 uint CopyInKeptHidden(List at)
 {
     return PlaceInKeptHidden(at) + (uint)keptHiddenFirst + 2 * count * sizes[0].size;
@@ -2402,7 +2404,7 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
     return at;
 }
 
-// What an element is made of besides sums
+// What an element needs besides its sums
 struct ReadBefore
 {
     float read0;
@@ -2419,7 +2421,7 @@ struct ReadBefore
     float read11;
 };
 
-// Of this what is the same in all steps, and then what a step has of its own
+// Of these, what is the same in all steps; then what each step loads
 ReadBefore ReadOnce(List at)
 {
     ReadBefore before = (ReadBefore)0;
@@ -2449,7 +2451,7 @@ ReadBefore Read(List at)
     return before;
 }
 
-// The row-major number of an element
+// The row-major index of an element
 uint NumberOf(List at)
 {
     uint number = 0;
@@ -2911,27 +2913,27 @@ bool AddUpStep(uint item, uint thread, uint step)
 }
 #else
 static const uint FACTORS = 1, SUMS = 4, READS = 1;
-static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
+static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // each has threads that work on the same sums
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
 static const uint LANES = NUM_THREADS / SHARES;
-static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
-static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
-static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-// of which so many are added up at once
+static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum per iteration of the k-loop
+static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
+static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
+// this many of which are reduced at a time
 static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-// factors by products, then the threads' parts of sums
+// the factors' tile, stored by k; then the threads' partial sums
 groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
+groupshared uint readsFirst[READS * SUM_COLUMNS];  // where each column's factors start
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
 
-// The factors of some products of the group's columns, zeros past the last product
+// A thread's share of the group's next factors, zero beyond the last product
 void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
 {
     [unroll]
@@ -2945,8 +2947,7 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
     }
 }
 
-// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
-// side by side.
+// Stores these factors to shared memory, permuted along k so that the lanes of a sum read adjacent vectors
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -2964,7 +2965,7 @@ void PutFactors(uint thread, float next[FACTORS][putEach])
     }
 }
 
-// The weights of these products for the sums of a thread, zeros past the last product
+// The weights of these products for a thread's sums, zero beyond the last product
 void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights next[FETCHES][SUMS * THREAD_ROWS])
 {
     const uint step = (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
@@ -2983,8 +2984,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
     }
 }
 
-// Rows and columns of a group. Threads that share sums each add up some products, and put these parts together in
-// group memory; then a thread works out elements, all of whose sums are there.
+// Computes a block of rows and columns. The threads that share sums split their products among them and reduce the
+// partial sums in shared memory; then each thread computes whole elements, all of whose sums are there.
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
@@ -3019,7 +3020,7 @@ bool AddUpStep(uint item, uint thread, uint step)
     }
     GroupMemoryBarrierWithGroupSync();
 
-    // reads for an element pass while its sums are added up
+    // elements' other operands are loaded while sums accumulate
     const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)
@@ -3076,7 +3077,7 @@ bool AddUpStep(uint item, uint thread, uint step)
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
+    // Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -3135,7 +3136,7 @@ bool AddUpStep(uint item, uint thread, uint step)
 
 #if ALONE
 #ifdef __spirv__
-// AllMemoryBarrierWithGroupSync, for the group alone: AcquireRelease, UniformMemory, WorkgroupMemory
+// The equivalent of AllMemoryBarrierWithGroupSync at workgroup scope: AcquireRelease, UniformMemory, WorkgroupMemory
 [[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
 #define MeetWithMemory() Meet(2, 2, 0x148)
 #else
@@ -3150,8 +3151,8 @@ void AddUp(uint item, uint thread)
     const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
     uint step = 1;
 #if STAYING
-    const bool isAlone = groupColumns < items;  // does all again if groups have given up
-    const uint each = isAlone ? 1 : sizes[0].size - 1;  // steps in a row
+    const bool isAlone = groupColumns < items;  // starts over if groups have given up
+    const uint each = isAlone ? 1 : sizes[0].size - 1;  // consecutive steps
     [loop]
     for (; step < sizes[0].size && (!isAlone || ScratchWord(0) == GIVEN_UP); step += each)
         [loop]
@@ -3174,7 +3175,7 @@ void AddUp(uint item, uint thread)
     for (uint number = 0; number < items * sizes[0].size; number++)
     {
         AddUpStep(number % items, thread, number / items);
-        MeetWithMemory();  // what it wrote is read in the next step
+        MeetWithMemory();  // the next step reads what this one wrote
     }
 #else
     if (first == 0 && item == 0 && thread == 0)
@@ -3188,7 +3189,7 @@ void AddUp(uint item, uint thread)
 }
 #endif
 
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

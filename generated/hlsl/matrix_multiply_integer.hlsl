@@ -8,53 +8,54 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 OutputTensor
-//              1 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
-//              2 OutputTensor from these parts
-// In passes from 1 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
-// ATensor and BTensor:
-//   ROW_AXIS   the dimension of the output that counts their rows
-//   COLUMN_AXIS  the one that counts their columns
-//   X_UNSIGNED  1 if its elements are UINT8, else 0
-//   X_SUMS     1 if the sums of its rows or columns are needed, since something is subtracted from the other factor,
-//              else 0
-//   X_VECTOR   neighbours in memory that are read at once: 1, 4, or 16 where they belong to one sum
-//   X_ALONG    1 if these are factors of one sum, 0 if of as many rows or columns
-//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
-//   TILE_ROWS  rows of a tile, which a group works out
+//              1 OutputTensor, or its split-K partial sums, from ATensor and BTensor, tile by tile
+//              2 OutputTensor from these partial sums
+// In passes from 1 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
+// RIGHT, BTensor; X stands for either.
+//   ROW_AXIS   the output dimension that the matrices' rows run along
+//   COLUMN_AXIS  the output dimension that their columns run along
+//   X_UNSIGNED  1 if the factor's elements are UINT8, 0 if INT8
+//   X_SUMS     1 if the sums of its rows or columns are needed, because the other factor has a zero point; else 0
+//   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
+//   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
+//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
+//   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products that are added to each of its elements at once, a multiple of 64
-//   WAVE_ROWS  rows of a tile that 32 threads work out, a multiple of 16
-//   WAVE_COLUMNS  columns of these, likewise
-//   AHEAD      tiles that are read before they are used, 1 or 2
-//   TILES_WALKED  rows of tiles that groups go through together, column by column: 1 or more
-//   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
-//   MATRIX_UNITS  1, in pass 1 only and for Vulkan only: bytes are multiplied by matrix units, in waves of 32 threads;
-//              -Vd then, VulkanKHR as the module's memory model, and 8 bits for its integers of 16 (examples/README.md)
-//   DOT_PRODUCTS  1, in pass 1 only: an instruction of the device adds up four products; shader model 6.4 then
+//   TILE_DEPTH  products per element in each iteration of the k-loop, a multiple of 64
+//   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
+//   WAVE_COLUMNS  columns, likewise
+//   AHEAD      tiles prefetched into registers, 1 or 2
+//   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
+//   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
+//   MATRIX_UNITS  1, in pass 1 and for Vulkan only: bytes are multiplied by matrix units, in waves of 32
+//              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
+//              integers to 8 (examples/README.md)
+//   DOT_PRODUCTS  1, in pass 1 only: uses the device's instruction for dot products of four bytes, which
+//              takes shader model 6.4
 // For each tensor, X being A or AZERO_POINT or B or BZERO_POINT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   ATensor: INT8, UINT8
 //   AZeroPointTensor: INT8, UINT8
 //   BTensor: INT8, UINT8
 //   BZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT32
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
-//   RANK       dimensions of what is written, 1 or more
+//   REAL_BITS  bits of that type: 64 or 32
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1 && LEFT_VECTOR == 16
 typedef uint4 LeftBuffer;
@@ -111,10 +112,10 @@ struct Dimension
     uint matrices;
     uint matrixRows;
     uint matrixColumns;
-    uint matrixDepth;  // products of a sum
-    uint leftDepthStep;  // from one product to the next
+    uint matrixDepth;  // products of a sum: the extent of k
+    uint leftDepthStep;  // stride along k
     uint rightDepthStep;
-    uint partDepth;  // products of a part of a sum
+    uint partDepth;  // products in a part of k
     uint parts;
     uint tilesDown;  // of a matrix
     uint tilesAcross;
@@ -129,7 +130,7 @@ struct Dimension
     int outputDimensionCount2;
     int bZeroPointDimensionCount;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 aZeroPointSizes[2];
@@ -162,7 +163,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -211,7 +212,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -222,7 +223,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -246,7 +247,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -288,12 +289,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -320,7 +321,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -352,14 +353,14 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -369,7 +370,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -387,12 +388,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -415,7 +415,7 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -427,8 +427,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -439,7 +439,7 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
@@ -451,14 +451,14 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -501,7 +501,7 @@ A_VALUE LoadA(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
 #if A_PRESENT
@@ -527,7 +527,7 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
 #if AZERO_POINT_PRESENT
@@ -553,7 +553,7 @@ B_VALUE LoadB(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
 #if B_PRESENT
@@ -579,7 +579,7 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
 #if BZERO_POINT_PRESENT
@@ -597,8 +597,9 @@ BZERO_POINT_VALUE ReadBZeroPoint(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -743,7 +744,7 @@ int Chosen2(List at)
 }
 
 #if PASS >= 1
-// The coordinate of an element
+// The output coordinate of an element
 List PlaceOf(uint number, uint y, uint x)
 {
     List at = (List)0;
@@ -762,13 +763,13 @@ List PlaceOf(uint number, uint y, uint x)
     return at;
 }
 
-// Goes to the next column
+// Advances to the next column
 void GoOn(inout List at)
 {
     at.entries[COLUMN_AXIS]++;
 }
 
-// An element, made of its sum
+// Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
     return (OUTPUT_VALUE)total;
@@ -783,20 +784,21 @@ uint OffsetOf(List at)
     return offset;
 }
 
-// Where a part of a sum lies in scratch
+// The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
     return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
 }
 
 #if PASS == 2
-// The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
+// Second pass of split-K: a thread adds up the partial sums of one element, or of adjacent ones in a row, in a fixed
+// order.
 void AddParts(uint item)
 {
     const uint across = matrixColumns;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across;  // `above`: rows before
+    const uint above = item / across, column = item % across;  // `above`: rows before this one
     const uint number = above / matrixRows, row = above - number * matrixRows;
     List at = PlaceOf(number, row, column);
     vector<int, 1> totals = 0;
@@ -813,7 +815,7 @@ void AddParts(uint item)
 #endif
 
 #if PASS >= 1
-// What is subtracted from bytes
+// The zero points
 int LeftLess(List at)
 {
     return Chosen(at);
@@ -826,13 +828,13 @@ int RightLess(List at)
 #endif
 
 #if PASS == 1
-static const uint depthVectors = TILE_DEPTH / 16;  // of 16 bytes, in a line
-static const uint linePitch = depthVectors + 1;  // of a line in group memory; one more, against bank conflicts
-static const uint lineSums = depthVectors / 4;  // vectors of the sums of a line, one of them for each 16 bytes
-static const uint sumPitch = 6;  // of a row of 16 sums; two more, against bank conflicts
-static const uint NOWHERE = 0xffffffff;  // in place of an offset
+static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
+static const uint linePitch = depthVectors + 1;  // of a line in shared memory, padded by one to avoid bank conflicts
+static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
+static const uint sumPitch = 6;  // of a row of 16 sums, in vectors; padded by two to avoid bank conflicts
+static const uint NOWHERE = 0xffffffff;  // the offset of a line outside the matrix
 
-// Adds four products to a sum; all bytes are signed here.
+// Dot product of four signed bytes, added to a sum
 int Dot4(uint left, uint right, int sum)
 {
 #if DOT_PRODUCTS
@@ -845,7 +847,7 @@ int Dot4(uint left, uint right, int sum)
 #endif
 }
 
-// Four products of four lines, out of four lines of four products
+// Transposes 4 x 4 bytes
 uint4 Turned(uint4 rows)
 {
     const uint even = (rows[0] & 0x00ff00ff) | (rows[1] & 0x00ff00ff) << 8;
@@ -857,19 +859,19 @@ uint4 Turned(uint4 rows)
 }
 
 static const uint leftLines = TILE_ROWS;
-static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // turns UINT8 into INT8, 128 less
+static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
 static const uint leftEach = (leftLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
 #else
 static const uint leftEach = (leftLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
-// beyond. Neighbouring threads read neighbours in memory, and write where banks differ.
+// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
+// read adjacent memory, and write to different banks.
 uint2 LeftPlace(uint thread, uint i)
 {
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
-    const uint four = thread + i / 4 * NUM_THREADS;  // lines side by side
+    const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
     return uint2(four / (2 * depthVectors) * 8 + four % 2 * 4 + i % 4, four / 2 % depthVectors * 16);
 #elif LEFT_ALONG
     const uint number = thread + i * NUM_THREADS;
@@ -881,19 +883,19 @@ uint2 LeftPlace(uint thread, uint i)
 }
 
 static const uint rightLines = TILE_COLUMNS;
-static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // turns UINT8 into INT8, 128 less
+static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
 static const uint rightEach = (rightLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
 #else
 static const uint rightEach = (rightLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
-// beyond. Neighbouring threads read neighbours in memory, and write where banks differ.
+// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
+// read adjacent memory, and write to different banks.
 uint2 RightPlace(uint thread, uint i)
 {
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
-    const uint four = thread + i / 4 * NUM_THREADS;  // lines side by side
+    const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
     return uint2(four / (2 * depthVectors) * 8 + four % 2 * 4 + i % 4, four / 2 % depthVectors * 16);
 #elif RIGHT_ALONG
     const uint number = thread + i * NUM_THREADS;
@@ -904,8 +906,8 @@ uint2 RightPlace(uint thread, uint i)
 #endif
 }
 
-// Group memory: a tile of each factor, line by line, and after all products 16 x 16 sums of each wave, and sums of the
-// lines
+// Shared memory: one tile of each factor, line by line; after the k-loop, a 16 x 16 block of sums per wave, and the
+// line sums
 static const uint rightStart = leftLines * linePitch;
 static const uint tilesSize = rightStart + rightLines * linePitch;
 static const uint leftSumsStart = NUM_THREADS / 32 * 16 * sumPitch;
@@ -913,7 +915,7 @@ static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines * line
 static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines * lineSums : 0);
 
 #if MATRIX_UNITS
-static const uint matrixProducts = 32;  // of one multiplication of matrices
+static const uint matrixProducts = 32;  // k of one matrix multiplication
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
 // rows, columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
@@ -950,11 +952,11 @@ groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 #define RightAt(at) LoadRight(tiles[at], 1, linePitch, NON_PRIVATE)
 #define PutSums(at, sum) StoreSums(tiles[at], sum, 0, sumPitch, NON_PRIVATE)
 #else
-static const uint matrixProducts = 16;  // of one multiplication of matrices
+static const uint matrixProducts = 16;  // k of one matrix multiplication
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
-static uint lane;  // which thread of a wave, 32 in a row
+static uint lane;  // index in a wave of 32 consecutive threads
 
-// Matrices of a wave: a thread has every fourth of 16 rows, and every eighth of 16 columns.
+// The matrices that matrix units would hold: a thread has every fourth of 16 rows, and every eighth of 16 columns.
 struct LeftMatrix
 {
     uint4 rows[4];
@@ -1018,7 +1020,7 @@ void PutSums(uint at, SumMatrix sum)
             tiles[at + (i * 4 + lane / 8) * sumPitch + j * 2 + lane % 8 / 4][lane % 4] = (uint)sum.sums[i][j];
 }
 
-// What matrix units need said of what threads exchange
+// Here the operands of SPIR-V's memory model mean nothing.
 #define MultiplyAdd(left, right, sum, signs) Multiplied(left, right, sum)
 #define LoadShared(from, operands) (from)
 #define StoreShared(to, value, operands) to = value
@@ -1026,8 +1028,8 @@ void PutSums(uint at, SumMatrix sum)
 #define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
 #endif
 
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
-// follows.
+// A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows.
 void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uint4 next[leftEach])
 {
     [unroll]
@@ -1047,7 +1049,7 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
             if (isThere && first + word * 4 < end)
                 next[i][word] = aTensor[(from[i] + first) / 4 + word];
 #elif LEFT_VECTOR == 4
-            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, turned later
+            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
             if (isThere && k < end)
                 next[i][word] = aTensor[(from[i] + k * leftDepthStep) / 4];
 #else
@@ -1065,8 +1067,8 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
     }
 }
 
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
-// follows.
+// A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows.
 void FetchRight(uint thread, uint from[rightEach], uint product, uint end, out uint4 next[rightEach])
 {
     [unroll]
@@ -1086,7 +1088,7 @@ void FetchRight(uint thread, uint from[rightEach], uint product, uint end, out u
             if (isThere && first + word * 4 < end)
                 next[i][word] = bTensor[(from[i] + first) / 4 + word];
 #elif RIGHT_VECTOR == 4
-            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, turned later
+            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
             if (isThere && k < end)
                 next[i][word] = bTensor[(from[i] + k * rightDepthStep) / 4];
 #else
@@ -1104,7 +1106,7 @@ void FetchRight(uint thread, uint from[rightEach], uint product, uint end, out u
     }
 }
 
-// Puts into group memory what was read, and adds it to sums of its lines
+// Stores the loaded bytes to shared memory, and adds them to the sums of their lines
 void PutLeft(uint thread, uint4 next[leftEach], inout int sums[leftEach])
 {
     uint i;
@@ -1138,7 +1140,7 @@ void PutLeft(uint thread, uint4 next[leftEach], inout int sums[leftEach])
 }
 
 #if LEFT_SUMS
-// Puts these sums into group memory, one for each 16 bytes of a line
+// Stores these sums to shared memory, one per 16 bytes of a line
 void PutLeftSums(uint thread, int sums[leftEach])
 {
     [unroll]
@@ -1161,7 +1163,7 @@ int LeftSum(uint index)
 }
 #endif
 
-// Puts into group memory what was read, and adds it to sums of its lines
+// Stores the loaded bytes to shared memory, and adds them to the sums of their lines
 void PutRight(uint thread, uint4 next[rightEach], inout int sums[rightEach])
 {
     uint i;
@@ -1195,7 +1197,7 @@ void PutRight(uint thread, uint4 next[rightEach], inout int sums[rightEach])
 }
 
 #if RIGHT_SUMS
-// Puts these sums into group memory, one for each 16 bytes of a line
+// Stores these sums to shared memory, one per 16 bytes of a line
 void PutRightSums(uint thread, int sums[rightEach])
 {
     [unroll]
@@ -1218,8 +1220,8 @@ int RightSum(uint index)
 }
 #endif
 
-// Four neighbours along the first row of a matrix: where they are in the output, what is subtracted from their columns
-// of the right factor, and the sums of these
+// Four adjacent columns in the first row of a matrix: their output coordinates and offsets, the zero points of the
+// right factor's columns, and the sums of these columns
 struct Four
 {
     List places[4];
@@ -1251,9 +1253,8 @@ Four FourAt(uint number, uint left, uint column)
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of `count` products of the
-// bytes as they are. What is subtracted from these is accounted for here: the sum of (a - x) (b - y) is that of a b,
-// less x times that of b - y, less y times that of a.
+// Stores four adjacent elements of a row, or their partial sums. `totals` sum `count` products of the raw bytes; the
+// zero points x and y are accounted for here: sum((a - x) (b - y)) = sum(a b) - x sum(b - y) - y sum(a).
 void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, Four four, int4 totals)
 {
     const uint y = top + row;
@@ -1291,7 +1292,7 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
 #endif
 }
 
-// Adds the products of a tile to the sums of a wave
+// Multiplies one tile in shared memory, for the accumulators of a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
     [unroll]
@@ -1313,13 +1314,13 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
     }
 }
 
-// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into
-// group memory, and the next ones are read while one is used.
+// Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
+// through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
 {
 #if MATRIX_UNITS
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
 #else
     const uint wave = thread / 32;
     lane = thread % 32;
@@ -1331,7 +1332,7 @@ void Contract(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Groups go through some rows of tiles together, so that what they read stays in the cache.
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -1409,7 +1410,7 @@ void Contract(uint item, uint thread)
             break;
     }
 
-    // Sums pass through a wave's own part of group memory, 16 x 16 at a time.
+    // Each wave's sums go through its own part of shared memory, 16 x 16 at a time.
 #if LEFT_SUMS
     PutLeftSums(thread, leftSums);
 #endif
@@ -1431,7 +1432,7 @@ void Contract(uint item, uint thread)
             [unroll]
             for (uint n = 0; n < 2; n++)
             {
-                // no two of these meet in a bank
+                // an order without bank conflicts
                 const uint eighth = lane / 4, y = n * 8 + (eighth & 4) + (eighth & 1) * 2 + (eighth & 2) / 2;
                 const int4 sums = (int4)LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE);
                 StoreFour(part, number, end - begin, top, waveTop + i * 16 + y, left + column, four, sums);
@@ -1443,7 +1444,7 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -8,57 +8,59 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling2.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 OutputTensor
 //              1 OutputIndicesTensor
-//              2 OutputTensor, OutputIndicesTensor, by windows on InputTensor
+//              2 OutputTensor, OutputIndicesTensor, by a window that slides over InputTensor
 // In pass 2 only:
 //   OUTPUT_RANK  dimensions of the output
-//   WINDOW_RANK  dimensions of the window, the last of InputTensor
-//   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
-//   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
-//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
-//   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
-//   LANES      without IN_BLOCKS, threads that share the places of one window: a power of 2, NUM_THREADS at most
-// With IN_BLOCKS, Y and X being the last two dimensions of the window; where there is only X, sizes along Y are 1:
-//   BLOCK_ROWS  rows of elements of a block, along Y
+//   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
+//   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
+//   WINDOW_VECTOR  adjacent elements loaded at once: 1, 2 or 4
+//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
+//   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
+//              0
+//   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
+// With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
+//   BLOCK_ROWS  rows of a block of elements, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   WINDOW_HEIGHT  places of the window along Y
-//   WINDOW_WIDTH  places of it along X
-//   STEP_Y     how far the windows of neighbouring elements are apart along Y, before division by DIVISOR_Y
+//   WINDOW_HEIGHT  taps along Y
+//   WINDOW_WIDTH  taps along X
+//   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
 //   STEP_X     the same along X
-//   TAP_Y      how far neighbouring places of the window are apart along Y, likewise
+//   TAP_Y      dilation: distance between adjacent taps along Y, before division by DIVISOR_Y
 //   TAP_X      the same along X
-//   DIVISOR_Y  what places of the window along Y are divided by, 1 or more; those that leave a remainder take no part
+//   DIVISOR_Y  what coordinates of taps along Y are divided by, 1 or more; taps that leave a remainder contribute
+//              nothing
 //   DIVISOR_X  the same along X
-//   REST_Y     the remainder of the first place of a block's first window along Y
+//   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
-//   LEAD       elements of the first vector of a row that lie before those of the block, less than WINDOW_VECTOR
+//   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndicesTensor: UINT64, UINT32
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0: the value of a member, or what is so in any or in
-//              all dimensions
-//   X_LOWEST   least value of the data type of InputTensor
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
+//   X_LOWEST   least value of InputTensor's data type
 //   X_HIGHEST  its greatest value
-//   X_FLOATS   1 if its elements are floats, else 0
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_FLOATS   1 if the elements are floats, else 0
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
-//   RANK       dimensions of what is written, 1 or more
+//   REAL_BITS  bits of that type: 64 or 32
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 2
 #if WINDOW_VECTOR == 1
@@ -110,13 +112,13 @@ struct Dimension
     int4 spatial[2];
     int4 windowSize[2];
     uint count;  // elements of the output
-    uint layers;  // of a window: all that differ in more than its last two dimensions
-    uint planes;  // of the output: likewise
+    uint layers;  // of a window: combinations of all but its last two dimensions
+    uint planes;  // of the output, likewise
     uint reserved0;
     Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -141,7 +143,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -181,7 +183,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -192,7 +194,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -216,7 +218,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -258,12 +260,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -290,7 +292,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -322,14 +324,14 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -339,7 +341,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -357,12 +359,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -386,7 +387,7 @@ bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 bool IsNan(uint64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -398,8 +399,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -410,7 +411,7 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
@@ -422,14 +423,14 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -474,7 +475,7 @@ uint Convert(uint64_t x, uint type) { return (uint)x; }
 int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
 bool Less(uint a, uint b) { return a < b; }
@@ -493,27 +494,27 @@ uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
     return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
 }
 
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
     const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
 }
 
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
     const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -527,7 +528,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
 #if INPUT_PRESENT
@@ -544,8 +545,9 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -568,8 +570,9 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 {
 #if OUTPUT_INDICES_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_INDICES_BITS;
     const uint shift = offset % perWord * OUTPUT_INDICES_BITS;
     const uint mask = (1u << OUTPUT_INDICES_BITS) - 1;
@@ -738,14 +741,14 @@ INPUT_VALUE With(INPUT_VALUE result, INPUT_VALUE term)
     return result;
 }
 
-// Outputs, made of the result
+// Epilogue: the outputs, given the result of the fold
 OUTPUT_VALUE Finished(List at, INPUT_VALUE total)
 {
     return total;
 }
 #if OUTPUT_INDICES_PRESENT
 
-// `number` is that of the place of the greatest element in the window; -1 where there is none
+// `number` is the index, within the window, of the greatest element; -1 if there is none
 void FinishOutputIndices(List at, int number)
 {
     const bool isAny = number >= 0;
@@ -754,7 +757,7 @@ void FinishOutputIndices(List at, int number)
 }
 #endif
 
-// Where the window of an element begins: its first coordinates, and offsets without these
+// Where an element's window starts: the coordinates of its first tap, and the offsets apart from these
 struct Origin
 {
     int first[WINDOW_RANK];
@@ -774,7 +777,7 @@ Origin OriginOf(List at)
     return origin;
 }
 
-// The places of the window that differ along its last two dimensions only
+// The taps that differ only along the window's last two dimensions
 struct Layer
 {
     bool isInside;
@@ -799,7 +802,7 @@ Layer LayerOf(Origin origin, uint number)
     return layer;
 }
 
-// The offset of an element of a layer, from its last two coordinates; whether there is one
+// The offset of an element of a layer, from its last two coordinates; `isInside` is false beyond the edge
 uint Reached(Layer layer, int y, int x, out bool isInside)
 {
     isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
@@ -811,7 +814,7 @@ uint Reached(Layer layer, int y, int x, out bool isInside)
     return offset;
 }
 
-// The fold of places of a window: in each layer every one whose number is `first` plus a multiple of `step`
+// Folds every `step`-th tap of each layer, from number `first` on
 INPUT_VALUE Folded(List at, uint first, uint step)
 {
     const Origin origin = OriginOf(at);
@@ -847,7 +850,7 @@ INPUT_VALUE Folded(List at, uint first, uint step)
     return result;
 }
 
-// Stores neighbours along a row, each made of its result
+// Stores adjacent elements of a row, given the results of their folds
 void StoreVector(List at, INPUT_VALUE totals[OUTPUT_VECTOR])
 {
     uint offset = 0;
@@ -869,12 +872,12 @@ void StoreVector(List at, INPUT_VALUE totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-// of all windows of a block
+// rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
-// The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
+// The terms of one row of a layer, and whether each vector is inside; vectors never straddle a row's end.
 void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
@@ -1040,7 +1043,7 @@ void FoldTogether(uint group, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

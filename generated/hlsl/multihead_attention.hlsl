@@ -8,23 +8,23 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... multihead_attention.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
-//              3 Mixed, by rows, some of them for each group of threads
+//              3 Mixed, by rows, several to a group
 //              4 OutputTensor
 //              5 OutputPresentKeyTensor
 //              6 OutputPresentValueTensor
 // In pass 3 only:
-//   ROWS       queries of a group, a multiple of 32
-//   DEPTH      elements of queries and keys, and then keys of values, that are in group memory at once: 8 or 16
-//   VALUE_FOURS  columns of the values that a thread works out, divided by 4
-//   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
-//   SCORES_TOLD  1 if scores, or which of them count, depend on tensors of the description, else 0
+//   ROWS       queries per group, a multiple of 32
+//   DEPTH      depth of the tiles in shared memory: elements of queries and keys, then keys of values; 8 or 16
+//   VALUE_FOURS  columns of the values that a thread accumulates, divided by 4
+//   SCRATCH_VECTOR  adjacent elements loaded at once: 4 where rows are multiples of it, else 1
+//   SCORES_TOLD  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
 //   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6
 //              StackedQueryKeyValueTensor, 10 PastKeyTensor
@@ -35,8 +35,8 @@
 //   VALUE_BEFORE_IN  first values: 0 none, 11 PastValueTensor
 //   VALUE_STORED_IN  all values, as well: 0 none, 14 OutputPresentValueTensor
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
-//              Where these are. Rows of a tensor are whole vectors of 4 elements; those that are read with MATRIX_UNITS
-//              of 8, and with BY_PARTS of 16 bytes.
+//              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where MATRIX_UNITS reads them,
+//              and of 16 bytes where BY_PARTS does.
 //   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
 //              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
@@ -47,29 +47,29 @@
 //   HALVES     1 in all passes if scratch has queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS with
 //              a VECTOR of 8, else 0
 //   HALVING    1 in the passes in which each thread writes eight neighbours of these; SCRATCH_VECTOR is 4 then
-//   BY_PARTS   1, in pass 3 only: queries are few, and each group has a part of the keys. Of the macros above
-//              only SCRATCH_VECTOR, 4, SCORES_TOLD, ROWS, a power of 2, and X_IN are there, and those down to
-//              VALUE_FETCHES
-//   JOINS      1 in the second dispatch, which joins the parts and in which each group has one query, else 0
-//   IN_PARTS   1 if that one follows, 0 if there is only one part
-//   VECTOR     elements in 16 bytes: 8 of halves, 4 of floats
-//   SHARED     heads beside each other that have the same keys
+//   BY_PARTS   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
+//              macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD, ROWS, a power of 2, and X_IN apply; the
+//              following ones, down to VALUE_FETCHES, apply too
+//   JOINS      1 in the second dispatch, which combines the parts, one query per group; else 0
+//   IN_PARTS   1 if that dispatch follows, 0 if there is only one part
+//   VECTOR     elements in 16 bytes: 8 halves or 4 floats
+//   SHARED     adjacent heads that share their keys (grouped-query attention)
 //   PART_KEYS  keys of a part, a multiple of NUM_THREADS
 //   LANES      threads that share a key: a power of 2
-//   KEY_VECTORS  vectors of a key that each of them has
-//   KEY_FETCHES  keys of which a thread reads these at once
+//   KEY_VECTORS  vectors of a key that each of them loads
+//   KEY_FETCHES  keys that a thread loads at once
 //   VALUE_LANES  threads that share a value: a power of 2
-//   VALUE_VECTORS  vectors of a value that each of them has
-//   VALUE_FETCHES  values of which a thread reads these at once
-//   LATER      1 in passes that write keys or values only from row queryPlaces[1][0] on, since attention reads those
-//              before it in other tensors, else 0
+//   VALUE_VECTORS  vectors of a value that each of them loads
+//   VALUE_FETCHES  values that a thread loads at once
+//   LATER      1 in passes that write keys or values only from row queryPlaces[1][0] on, because attention reads the
+//              earlier rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or
 // OUTPUT_PRESENT_VALUE:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   QueryTensor: FLOAT32, FLOAT16
 //   KeyTensor: FLOAT32, FLOAT16
 //   ValueTensor: FLOAT32, FLOAT16
@@ -84,18 +84,18 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   OutputPresentKeyTensor: FLOAT32, FLOAT16
 //   OutputPresentValueTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
-//   RANK       dimensions of what is written, 1 or more
+//   REAL_BITS  bits of that type: 64 or 32
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if MATRIX_UNITS || BY_PARTS
-#define VECTOR_READ(type) uint4  // eight halves, or four floats
+#define VECTOR_READ(type) uint4  // eight halves or four floats
 #else
 #define VECTOR_READ(type) vector<type, 4>
 #endif
@@ -185,7 +185,7 @@ struct Dimension
 
 [[vk::binding(15, 0)]] cbuffer Params : register(b0)
 {
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 querySizes[2];
     int4 queryStrides[2];
     int4 keySizes[2];
@@ -258,7 +258,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -340,7 +340,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -351,7 +351,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -375,7 +375,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -417,12 +417,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -444,8 +444,8 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
-// n / size for a size of 1 or more, from the reciprocal (2^32 - 1) / size, rounded down. That is too small by 1 / 2^32
-// at most, so that the product is too small by less than 1.
+// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
+// by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
@@ -454,7 +454,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 int FloorQuotient(int a, int b, int reciprocal)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
     if (b < 1)
         return FloorQuotient(a, b);
@@ -469,7 +469,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -503,7 +503,7 @@ List Unflat(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the other bits
+    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
     uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
@@ -522,14 +522,14 @@ List Unflat(int number, List sizes, List reciprocals)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -539,7 +539,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -557,12 +557,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -584,7 +583,7 @@ bool AdvanceRow(inout List at, List first, List last)
 bool IsNan(int x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -596,8 +595,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -608,7 +607,7 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
@@ -628,14 +627,14 @@ uint64_t Bits(double x)
     return (uint64_t)high << 32 | low;
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -673,9 +672,9 @@ double Magnitude(double x)
     return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
@@ -699,7 +698,7 @@ QUERY_VALUE LoadQuery(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 QUERY_VALUE ReadQuery(List at)
 {
 #if QUERY_PRESENT
@@ -724,7 +723,7 @@ KEY_VALUE LoadKey(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 KEY_VALUE ReadKey(List at)
 {
 #if KEY_PRESENT
@@ -749,7 +748,7 @@ VALUE_VALUE LoadValue(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 VALUE_VALUE ReadValue(List at)
 {
 #if VALUE_PRESENT
@@ -775,7 +774,7 @@ STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
 {
 #if STACKED_QUERY_KEY_PRESENT
@@ -802,7 +801,7 @@ STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
 {
 #if STACKED_KEY_VALUE_PRESENT
@@ -829,7 +828,7 @@ STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
 {
 #if STACKED_QUERY_KEY_VALUE_PRESENT
@@ -855,7 +854,7 @@ BIAS_VALUE LoadBias(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
@@ -880,7 +879,7 @@ MASK_VALUE LoadMask(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 MASK_VALUE ReadMask(List at)
 {
 #if MASK_PRESENT
@@ -906,7 +905,7 @@ RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
 {
 #if RELATIVE_POSITION_BIAS_PRESENT
@@ -932,7 +931,7 @@ PAST_KEY_VALUE LoadPastKey(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 PAST_KEY_VALUE ReadPastKey(List at)
 {
 #if PAST_KEY_PRESENT
@@ -957,7 +956,7 @@ PAST_VALUE_VALUE LoadPastValue(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 PAST_VALUE_VALUE ReadPastValue(List at)
 {
 #if PAST_VALUE_PRESENT
@@ -975,8 +974,9 @@ PAST_VALUE_VALUE ReadPastValue(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -999,8 +999,9 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 {
 #if OUTPUT_PRESENT_KEY_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_PRESENT_KEY_BITS;
     const uint shift = offset % perWord * OUTPUT_PRESENT_KEY_BITS;
     const uint mask = (1u << OUTPUT_PRESENT_KEY_BITS) - 1;
@@ -1023,8 +1024,9 @@ void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 {
 #if OUTPUT_PRESENT_VALUE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_PRESENT_VALUE_BITS;
     const uint shift = offset % perWord * OUTPUT_PRESENT_VALUE_BITS;
     const uint mask = (1u << OUTPUT_PRESENT_VALUE_BITS) - 1;
@@ -1054,7 +1056,7 @@ uint Word(uint place)
 }
 
 #if HALVES
-// Number `number` of the halves that lie side by side from word `first` on
+// The half with index `number` among those packed from word `first` on
 float Half(uint first, uint number)
 {
     return f16tof32(Word(first + number / 2) >> (number % 2 * 16));
@@ -1480,7 +1482,7 @@ LeftMatrix LeftOf(Eight own)
 
 typedef uint4 Loaded;
 
-// Where the first row of a head is, as `places` tell: where all begin, then the steps along batches and heads
+// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
 uint FirstOf(int4 places, uint batch, uint head)
 {
     return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
@@ -1531,14 +1533,14 @@ Loaded ValueAt(uint place)
 #endif
 }
 
-// Where the keys of a head begin, and those that were there before
+// Where a head's keys start: the current ones, and those of the past
 uint2 KeyFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
 }
 
-// A vector of key number `row` of a head
+// A vector of a head's key number `row`
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
@@ -1548,14 +1550,14 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
 }
 
-// Where the values of a head begin, and those that were there before
+// Where a head's values start: the current ones, and those of the past
 uint2 ValueFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
 }
 
-// A vector of value number `row` of a head
+// A vector of a head's value number `row`
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
@@ -1638,13 +1640,13 @@ void PutValues(uint thread, uint4 next[valueEach])
     }
 }
 
-// A score, at batch, head, query and key
+// The score at batch, head, query and key
 float Scored(List at, float total)
 {
     return Chosen3(total, at);
 }
 
-// The number of a head's keys beyond which none counts, whatever the query
+// The number of keys of a head past which all are masked, whatever the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -1652,7 +1654,7 @@ uint KeysOf(List at)
     return (uint)max(keys, 0);
 }
 
-// Whether a key before that counts
+// Whether a key before that is unmasked
 bool Counts(List at)
 {
     return true;
@@ -1660,7 +1662,7 @@ bool Counts(List at)
 
 static const float LOG2_E = 1.442695f;
 
-// e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
+// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
 float Weight(float x)
 {
     return exp2(x * LOG2_E);
@@ -2212,24 +2214,24 @@ void Attend(uint item, uint thread)
     }
 }
 #elif BY_PARTS
-static const uint STRANDS = NUM_THREADS / LANES;  // keys that threads work on side by side
+static const uint STRANDS = NUM_THREADS / LANES;  // keys that the group works on side by side
 static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;  // values likewise
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
 
 typedef uint4 Loaded;
 
 #if !JOINS
-groupshared float held[NUM_THREADS * 8];  // what threads exchange
-groupshared float weights[PART_KEYS * ROWS];  // by queries; scores at first
+groupshared float held[NUM_THREADS * 8];  // exchange between threads
+groupshared float weights[PART_KEYS * ROWS];  // by query; scores at first
 #else
-static const uint FETCHES = 4;  // parts that a thread reads at once
+static const uint FETCHES = 4;  // parts that a thread loads at once
 groupshared float4 heldMeans[NUM_THREADS];
 groupshared float2 heldSums[NUM_THREADS];
 #endif
 
-#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
+#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
 
-// Where the first row of a head is, as `places` tell: where all begin, then the steps along batches and heads
+// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
 uint FirstOf(int4 places, uint batch, uint head)
 {
     return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
@@ -2280,14 +2282,14 @@ Loaded ValueAt(uint place)
 #endif
 }
 
-// Where the keys of a head begin, and those that were there before
+// Where a head's keys start: the current ones, and those of the past
 uint2 KeyFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
 }
 
-// A vector of key number `row` of a head
+// A vector of a head's key number `row`
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
@@ -2297,14 +2299,14 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
 }
 
-// Where the values of a head begin, and those that were there before
+// Where a head's values start: the current ones, and those of the past
 uint2 ValueFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
 }
 
-// A vector of value number `row` of a head
+// A vector of a head's value number `row`
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
@@ -2354,13 +2356,13 @@ void StoreValueVector(uint first, uint key, uint element, Loaded some)
 }
 #endif
 
-// A score, at batch, head, query and key
+// The score at batch, head, query and key
 float Scored(List at, float total)
 {
     return Chosen3(total, at);
 }
 
-// The number of a head's keys beyond which none counts, whatever the query
+// The number of keys of a head past which all are masked, whatever the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -2368,7 +2370,7 @@ uint KeysOf(List at)
     return (uint)max(keys, 0);
 }
 
-// Whether a key before that counts
+// Whether a key before that is unmasked
 bool Counts(List at)
 {
     return true;
@@ -2376,19 +2378,20 @@ bool Counts(List at)
 
 static const float LOG2_E = 1.442695f;
 
-// e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
+// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
 float Weight(float x)
 {
     return exp2(x * LOG2_E);
 }
 
-// What is subtracted from scores: the greatest one, but 0 where that is -infinity
+// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
 float ShiftOf(float greatest)
 {
     return greatest == asfloat(0xff800000) ? 0.0f : greatest;
 }
 
-// Where a query's part is in scratch, in vectors: its sums of values, its greatest score and its sum of weights
+// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then its maximum and its sum of
+// weights
 uint PlaceOfPart(uint number, uint part)
 {
     const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
@@ -2396,7 +2399,7 @@ uint PlaceOfPart(uint number, uint part)
 }
 
 #if JOINS
-// Adds what was found elsewhere, relative to another greatest score
+// Merges in a partial result that is relative to another maximum
 void Join(inout float greatest, inout float sum, inout float4 mixed, float otherGreatest, float otherSum,
     float4 otherMixed)
 {
@@ -2407,7 +2410,8 @@ void Join(inout float greatest, inout float sum, inout float4 mixed, float other
     mixed = mixed * factor + otherMixed * otherFactor;
 }
 
-// The means of one query: neighbouring threads have four columns each, and take turns with the parts
+// The result of one query: a thread has four adjacent columns, and threads with the same columns take turns with the
+// parts.
 void Attend(uint item, uint thread)
 {
     const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
@@ -2461,7 +2465,7 @@ float ElementOf(Loaded elements, uint number)
 #endif
 }
 
-// Makes one number for each query of what all threads have in `held`, in the same order every time
+// Reduces what all threads have in `held` to one number per query, in a fixed order
 #define OF_ALL(thread, made) \
     [unroll] \
     for (uint others = NUM_THREADS / 2; others > 0; others /= 2) \
@@ -2479,7 +2483,7 @@ float ElementOf(Loaded elements, uint number)
     } \
     GroupMemoryBarrierWithGroupSync();
 
-// Reads what a thread reads at once of the values from key `first` on
+// A thread's share of the values from key `first` on
 void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded values[VALUE_FETCHES][VALUE_VECTORS])
 {
     [unroll]
@@ -2497,13 +2501,13 @@ void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded 
     }
 }
 
-// Some queries of the heads that share keys, and a part of these: first all scores, then the weights, then the values,
-// of which the first are under way while weights are worked out
+// Computes some queries of the heads that share keys, over one part of these: all scores, then the weights, then the
+// sum of weighted values, whose first loads are in flight while the weights are computed.
 void Attend(uint item, uint thread)
 {
     const uint queriesOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
     const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
-    const uint heads = (uint)keptQuerySizes[0][1], groups = heads / SHARED;  // of heads
+    const uint heads = (uint)keptQuerySizes[0][1], groups = heads / SHARED;  // groups of heads
     const uint rowsOfGroup = SHARED * queriesOfHead, blocks = (rowsOfGroup + ROWS - 1) / ROWS;
     const uint batch = item / groups % (uint)keptQuerySizes[0][0], firstHead = item % groups * SHARED;
     const uint number = item / groups / (uint)keptQuerySizes[0][0];
@@ -2549,8 +2553,7 @@ void Attend(uint item, uint thread)
         }
     }
 
-    // The products of queries and keys. A thread has every LANES-th vector of a key; one thread adds up what the lanes
-    // have.
+    // Dot products of queries and keys. A thread has every LANES-th vector of a key; one thread adds up the lanes.
     [loop]
     for (uint tile = firstKey; tile < endKey; tile += TILE_KEYS)
     {
@@ -2599,7 +2602,7 @@ void Attend(uint item, uint thread)
         {
             float total = 0;
             [unroll]
-            for (j = 0; j < LANES; j++)  // neighbouring threads begin at different lanes, against bank conflicts
+            for (j = 0; j < LANES; j++)  // threads start at different lanes to avoid bank conflicts
                 total += held[i * LANES + (j + i * LANES / 32) % LANES];
             weights[i / TILE_KEYS * PART_KEYS + tile - firstKey + i % TILE_KEYS] = total;
         }
@@ -2608,9 +2611,8 @@ void Attend(uint item, uint thread)
     Loaded values[VALUE_FETCHES][VALUE_VECTORS];
     FetchValues(thread, valueFirsts, firstKey, endKey, values);
 
-    // The scores made of these products, and the weights made of those. A thread has the same keys in both, so that it
-    // need not wait for others.
-    const uint each = PART_KEYS / NUM_THREADS;  // of a query
+    // Scores, then weights. A thread has the same keys in both, so it needs no barrier in between.
+    const uint each = PART_KEYS / NUM_THREADS;  // keys of a query that a thread has
     uint absent = 0;
     GroupMemoryBarrierWithGroupSync();
     [unroll]
@@ -2662,7 +2664,7 @@ void Attend(uint item, uint thread)
     for (q = 0; q < ROWS; q++)
         sums[q] = held[q * NUM_THREADS];
 
-    // Sums of the values of these keys
+    // Accumulates the weighted values of this part's keys
     const uint valueLane = thread % VALUE_LANES, valueStrand = thread / VALUE_LANES;
     float mixed[ROWS][VALUE_VECTORS * VECTOR];
     [unroll]
@@ -2692,7 +2694,7 @@ void Attend(uint item, uint thread)
             for (q = 0; q < ROWS; q++)
             {
                 const float weight = weights[q * PART_KEYS + first + u * VALUE_STRANDS + valueStrand];
-                if (asuint(weight) != asuint(ABSENT))  // a key that does not count adds nothing, not 0 times infinity
+                if (asuint(weight) != asuint(ABSENT))  // a masked key adds nothing, rather than 0 times infinity
                 {
                     [unroll]
                     for (j = 0; j < VALUE_VECTORS; j++)
@@ -2705,7 +2707,7 @@ void Attend(uint item, uint thread)
         }
     }
 
-    // Those of all strands, four neighbouring columns by one thread
+    // Sums over all strands; one thread has four adjacent columns.
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
@@ -2743,12 +2745,13 @@ void Attend(uint item, uint thread)
 }
 #endif
 #else
-static const uint KEYS = 64;  // of a tile
-static const uint HELD = 1024 / ROWS;  // keys whose weights are in group memory at once
-static const uint LANES = 16;  // threads that share rows, each with every 16th four of columns, and four keys of a tile
+static const uint KEYS = 64;  // per tile
+static const uint HELD = 1024 / ROWS;  // keys whose weights fit in shared memory at once
+// threads that share rows; each has every 16th vector of columns, and four keys of a tile
+static const uint LANES = 16;
 static const uint threadRows = ROWS * LANES / NUM_THREADS;
 static const uint valueColumns = 4 * LANES * VALUE_FOURS;
-static const uint rowPitch = ROWS / 4 + 1;  // one more, against bank conflicts
+static const uint rowPitch = ROWS / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint keyPitch = KEYS / 4 + 1;
 static const uint valuePitch = valueColumns / 4;
 static const uint rightPitch = VALUE_FOURS > 1 ? valuePitch : keyPitch;
@@ -2758,15 +2761,14 @@ static const uint queryLoads = ROWS * DEPTH / SCRATCH_VECTOR, queryEach = (query
 static const uint keyLoads = KEYS * DEPTH / SCRATCH_VECTOR, keyEach = keyLoads / NUM_THREADS;
 static const uint valueLoads = DEPTH * valueColumns / SCRATCH_VECTOR, valueEach = valueLoads / NUM_THREADS;
 
-groupshared float4 queries[DEPTH * rowPitch];  // by elements
-groupshared float4 right[DEPTH * rightPitch];  // keys by elements, or values by keys
-// by keys; before them, the greatest scores that each thread knows, by rows
-groupshared float4 weights[HELD * rowPitch];
-groupshared uint metNonFinite;  // whether infinities or NaN were met among the values
+groupshared float4 queries[DEPTH * rowPitch];  // stored by element
+groupshared float4 right[DEPTH * rightPitch];  // keys stored by element, or values stored by key
+groupshared float4 weights[HELD * rowPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
+groupshared uint metNonFinite;  // whether an infinity or NaN occurred among the values
 
-#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
+#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
 
-// Where the first row of a head is, as `places` tell: where all begin, then the steps along batches and heads
+// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
 uint FirstOf(int4 places, uint batch, uint head)
 {
     return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
@@ -2817,14 +2819,14 @@ Loaded ValueAt(uint place)
 #endif
 }
 
-// Where the keys of a head begin, and those that were there before
+// Where a head's keys start: the current ones, and those of the past
 uint2 KeyFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
 }
 
-// A vector of key number `row` of a head
+// A vector of a head's key number `row`
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
@@ -2834,14 +2836,14 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
 }
 
-// Where the values of a head begin, and those that were there before
+// Where a head's values start: the current ones, and those of the past
 uint2 ValueFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
 }
 
-// A vector of value number `row` of a head
+// A vector of a head's value number `row`
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
@@ -2871,20 +2873,20 @@ float4 FourPut(uint place)
 }
 #endif
 
-// Where a vector of rows by elements belongs: its row and its first element
+// Where a vector of queries or keys belongs in its tile: its row and its first element
 uint2 PlaceInRows(uint number)
 {
     return uint2(number / (DEPTH / SCRATCH_VECTOR), number % (DEPTH / SCRATCH_VECTOR) * SCRATCH_VECTOR);
 }
 
-// Of values: its key and its first column
+// Where a vector of values belongs: its key and its first column
 uint2 PlaceInValues(uint number)
 {
     return uint2(number / (valueColumns / SCRATCH_VECTOR), number % (valueColumns / SCRATCH_VECTOR) * SCRATCH_VECTOR);
 }
 
-// Reads the next elements of queries and keys, zeros outside of them. The base of queries is that of the group's first
-// one.
+// A thread's share of the next elements of queries and keys, zero beyond them. The base of queries is that of the
+// group's first.
 void FetchRows(uint thread, uint queryBase, uint2 keyFirsts, uint firstKey, uint2 rest, uint element,
     out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
 {
@@ -2929,7 +2931,7 @@ void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach
     }
 }
 
-// Reads the values of the next keys, zeros outside of them
+// A thread's share of the next values, zero beyond the last key
 void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint column, out Loaded next[valueEach])
 {
     const uint size = (uint)keptPresentValueSizes[0][3];
@@ -2963,13 +2965,13 @@ void PutValues(uint thread, Loaded next[valueEach])
         metNonFinite = 1;
 }
 
-// A score, at batch, head, query and key
+// The score at batch, head, query and key
 float Scored(List at, float total)
 {
     return Chosen3(total, at);
 }
 
-// The number of a head's keys beyond which none counts, whatever the query
+// The number of keys of a head past which all are masked, whatever the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -2977,7 +2979,7 @@ uint KeysOf(List at)
     return (uint)max(keys, 0);
 }
 
-// Whether a key before that counts
+// Whether a key before that is unmasked
 bool Counts(List at)
 {
     return true;
@@ -2985,14 +2987,15 @@ bool Counts(List at)
 
 static const float LOG2_E = 1.442695f;
 
-// e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
+// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
 float Weight(float x)
 {
     return exp2(x * LOG2_E);
 }
 
-// Blocks of rows of one head, with all its keys in turn. What is subtracted from scores is the greatest so far: the
-// sums are multiplied anew whenever it grows, so that a row needs to be gone through but once.
+// Computes a block of one head's queries against all its keys, tile by tile. The softmax is online: scores are taken
+// relative to the running maximum, and the accumulators are rescaled whenever it grows, so that one pass over the keys
+// suffices.
 void Attend(uint item, uint thread)
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
@@ -3039,7 +3042,7 @@ void Attend(uint item, uint thread)
     [loop]
     for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
     {
-        // The products of queries and keys
+        // Dot products of queries and keys
         float4 scores[threadRows];
         [unroll]
         for (i = 0; i < threadRows; i++)
@@ -3070,10 +3073,10 @@ void Attend(uint item, uint thread)
         Loaded nextValues[valueEach];
         FetchValues(thread, valueFirsts, firstKey, rest.y, firstColumn, nextValues);
 
-        // Which of them count, and what they are
+        // Scores and masking
         uint absent = 0;
 #if SCORES_TOLD
-        [loop]  // group memory has room for some of the keys: the threads of these put theirs there, then the next ones
+        [loop]  // shared memory holds HELD keys at a time, so the threads that own them take turns storing scores
         for (uint held = 0; held < KEYS; held += HELD)
         {
             if (lane * 4 / HELD == held / HELD)
@@ -3118,7 +3121,7 @@ void Attend(uint item, uint thread)
         }
 #endif
 
-        // The greatest of each row
+        // The running maximum of each row
         [unroll]
         for (i = 0; i < threadRows; i++)
         {
@@ -3154,7 +3157,7 @@ void Attend(uint item, uint thread)
             }
         }
         GroupMemoryBarrierWithGroupSync();
-        // Their products with the values
+        // Accumulates the weighted values
         [loop]
         for (uint key = 0; key < min(KEYS, rest.y); key += DEPTH)
         {
@@ -3191,7 +3194,7 @@ void Attend(uint item, uint thread)
                     }
                 }
             }
-            else  // the values of keys that do not count add nothing, but 0 times infinity would be NaN
+            else  // masked keys add nothing, but a weight of 0 times infinity would be NaN
             {
                 [loop]
                 for (k = 0; k < DEPTH; k++)
@@ -3211,7 +3214,7 @@ void Attend(uint item, uint thread)
         }
     }
 
-    // The sums of the threads that share rows
+    // Sums of the weights over the threads that share a row
     [unroll]
     for (i = 0; i < threadRows; i++)
         weights[(ownRow + i) * LANES / 4 + lane / 4][lane % 4] = sums[i];
@@ -3246,7 +3249,7 @@ void Attend(uint item, uint thread)
 #endif
 #endif
 
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

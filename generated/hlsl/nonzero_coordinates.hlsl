@@ -8,26 +8,26 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... nonzero_coordinates.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Three dispatches: how many elements of each block are not zero; how many come before each block, and all together;
-// the coordinates, each in the row that its number among them gives, and zeros in the rows that are left.
-// Sizes and strides are in elements.
+// Stream compaction in three dispatches: count the nonzero elements of each block; scan these counts, in place; write
+// each nonzero element's coordinates to the row of its rank, and zeros to the remaining rows. Sizes and strides are in
+// elements.
 //
 // For each tensor, X being OUTPUT_COUNT or INPUT or OUTPUT_COORDINATES:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
-//              of InputTensor, whose elements are taken as bits: uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//              (uint64_t or uint for InputTensor, which are moved as raw bits)
 //   OutputCountTensor: UINT32
 //   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   OutputCoordinatesTensor: UINT32
-//   STAGE      0 to count in blocks, 1 to add up in place, 2 to write
-//   MAGNITUDE  the bits of an element that make it nonzero: all, of floating-point numbers all but the sign
+//   STAGE      0 to count per block, 1 to scan the counts, 2 to write
+//   MAGNITUDE  mask of the bits that make an element nonzero: all but the sign of floats, else all
 //   RANK       dimensions of InputTensor, 1 to 8
-//   ITEMS      elements that a thread goes through, 1 or more; a block has ITEMS * NUM_THREADS
+//   ITEMS      elements per thread, 1 or more; a block has ITEMS * NUM_THREADS
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for one a block; to add up, one group.
+// Dispatch groupColumns x rows groups, enough for one per block; a single group for the scan.
 
 struct Dimension
 {
@@ -64,7 +64,8 @@ uint Combine(uint x, uint y) { return x + y; }
 
 groupshared uint totals[NUM_THREADS];
 
-// What the threads of a line before this one have together, and all of them; for every thread of the group at once
+// Exclusive scan over the threads of a line, by doubling distances: `before` combines the threads ahead of this one,
+// `all` those of the whole line. All threads of the group must call it.
 void ScanGroup(uint thread, uint own, out uint before, out uint all)
 {
     totals[thread] = own;
@@ -89,8 +90,9 @@ void ScanGroup(uint thread, uint own, out uint before, out uint all)
 void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value)
 {
 #if OUTPUT_COUNT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_COUNT_BITS;
     const uint shift = offset % perWord * OUTPUT_COUNT_BITS;
     const uint mask = (1u << OUTPUT_COUNT_BITS) - 1;
@@ -173,8 +175,9 @@ bool IsNonzero(uint item)
 void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 {
 #if OUTPUT_COORDINATES_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_COORDINATES_BITS;
     const uint shift = offset % perWord * OUTPUT_COORDINATES_BITS;
     const uint mask = (1u << OUTPUT_COORDINATES_BITS) - 1;
@@ -185,7 +188,7 @@ void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 #endif
 }
 
-// The last `columns` dimensions of an element's coordinate
+// The last `columns` entries of an element's coordinate
 void WriteRow(uint row, uint item)
 {
     [unroll]
@@ -208,7 +211,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
 #if STAGE == 0
-    const uint first = block * NUM_THREADS * ITEMS + thread;  // neighbours by neighbouring threads: it only counts
+    // interleaved, so that loads coalesce: counting needs no order
+    const uint first = block * NUM_THREADS * ITEMS + thread;
     const uint apart = NUM_THREADS;
 #else
     const uint first = (block * NUM_THREADS + thread) * ITEMS;

@@ -8,28 +8,28 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantize.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are
-// in elements, and every tensor has the same number of dimensions.
+// Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensor. Sizes and strides are in
+// elements, and all tensors have the same number of dimensions.
 //
 // For each tensor, X being INPUT or QUANTIZATION0 or QUANTIZATION1 or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 4, 8, 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   QuantizationTensors[0]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
 //   QuantizationTensors[1]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
 //   OutputTensor: INT8, INT4, UINT8, UINT4
-//   X_LOWEST   least value of the data type of OutputTensor
-//   X_HIGHEST  greatest value of it
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16
-//              bytes; 4 for 8 bits, 1 for 4 bits)
+//   X_LOWEST   least value of OutputTensor's data type
+//   X_HIGHEST  its greatest value
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
+//              for 4 bits) where coordinates are those of OutputTensor, its innermost stride is 1, and all other
+//              strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   QUANTIZATION_TYPE 0 NONE, 1 SCALE, 2 SCALE_ZERO_POINT
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -83,14 +83,14 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -110,9 +110,9 @@ float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
-// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
-// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
-// dividend it is the complement of the quotient of its complement.
+// The quotient of integers rounded down, for a positive divisor, by way of its reciprocal (2^31 - 1) / divisor rounded
+// down. That is below 2^31 / divisor by 1 at most, so the estimate falls short of the quotient by at most 1. For a
+// negative dividend the result is the complement of the quotient of its complement.
 int FloorDivideBy(int dividend, int divisor, int reciprocal)
 {
     const int sign = dividend >> 31;
@@ -121,14 +121,14 @@ int FloorDivideBy(int dividend, int divisor, int reciprocal)
     return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
 }
 
-// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
-// no room for a fraction.
+// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
+// a fraction.
 float RoundEven(float x)
 {
     return round(x);
 }
 
-// The nearest integer, halves to the even one, from lowest to highest; 0 for NaN
+// Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
 {
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
@@ -142,20 +142,20 @@ float FromBits(uint bits)
     return asfloat(bits);
 }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// a / b, correctly rounded, subnormal operands and results included; Vulkan lets an instruction be off by 2.5 ulp. The
-// instruction estimates the quotient of the significands as an integer, its exact remainder corrects it.
+// a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
+// The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
 float Divide(float a, float b)
 {
     const uint aBits = Bits(a) & 0x7fffffffu;
@@ -170,13 +170,13 @@ float Divide(float a, float b)
         return FromBits(sign);
 
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
-    // By a power of 2, as most scales are, the significand stays as it is.
+    // For a power of 2, which most scales are, the significand does not change.
     const int biased = exponent + 127;
     const bool isNormal = biased > 0 && biased < 255;
     if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
         return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
+    // The significands as integers of 24 bits, a's doubled if it is below b's
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -197,8 +197,8 @@ float Divide(float a, float b)
         exponent--;
     }
 
-    // quotient = floor(aSignificand * 2^25 / bSignificand). The remainder of a good estimate is small, so that it is
-    // right modulo 2^32; one more division of it leaves the quotient off by one at most.
+    // quotient = floor(aSignificand * 2^25 / bSignificand). The estimate's remainder is small, so computing
+    // it modulo 2^32 gives it exactly; dividing it once more leaves the quotient off by one at most.
     const float divisor = (float)bSignificand;
     uint quotient = (uint)((float)aSignificand / divisor * 33554432.0f);
     int remainder = (int)((aSignificand << 25) - quotient * bSignificand);
@@ -216,7 +216,7 @@ float Divide(float a, float b)
         remainder -= (int)bSignificand;
     }
 
-    // Round to nearest even with two bits below the last one, and a third for all that is below those.
+    // Rounds to nearest even with two bits below the last one, and a sticky bit for the rest
     exponent += 127;
     if (exponent >= 255)
         return FromBits(sign | 0x7f800000u);
@@ -243,8 +243,8 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// x / y, correctly rounded, and then to an integer, the even one of two. How exact the quotient is matters only next to
-// where the integer changes, and for divisors of extreme size, of which drivers may make 0.
+// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
+// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
 float RoundedQuotient(float x, float y)
 {
     const float quotient = x / y;
@@ -257,9 +257,9 @@ float RoundedQuotient(float x, float y)
     return result;
 }
 
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
-// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
@@ -302,8 +302,9 @@ QUANTIZATION1_VALUE LoadQuantization1(uint offset)
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

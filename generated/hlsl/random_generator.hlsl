@@ -8,14 +8,14 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... random_generator.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Philox 4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011). Each thread makes the four
-// words of one counter, which follow one another in OutputTensor. Strides are in elements.
+// Philox 4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011). Each thread produces the four
+// words of one counter, which are consecutive in OutputTensor. Strides are in elements.
 //
 //   RANK       dimensions of OutputTensor, 1 to 8
-//   VECTOR     4 where OutputTensor is packed and its size a multiple of 4, with RANK 1; else 1
+//   VECTOR     4 if OutputTensor is packed and its size is a multiple of 4, with RANK 1; else 1
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `blocks` counters.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `blocks` counters.
 
 struct Dimension
 {
@@ -58,7 +58,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A counter of 128 bits, lowest word first, plus a number
+// Adds a number to a 128-bit counter, lowest word first
 uint4 Advance(uint4 counter, uint number)
 {
     const uint4 sum = { counter.x + number, counter.yzw };
@@ -81,7 +81,7 @@ uint4 Block(uint4 counter, uint2 key)
     return counter;
 }
 
-// Where an element lies
+// The offset of an element
 uint Offset(uint item)
 {
     uint offset = 0;

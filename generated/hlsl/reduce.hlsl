@@ -7,39 +7,39 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... reduce.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Reduces sets of elements to one each: those that differ in their coordinates along the axes only.
-// A group works on several sets, LANES threads on each, which meet in group memory. Sizes and strides are in
-// elements; neighbouring dimensions are merged where all tensors run through them in one step, and those of size 1
-// left out.
+// Reduces each set of elements to one: a set's elements differ only in their coordinates along the axes.
+// A group works on several sets, each shared by LANES threads that combine their results in shared memory. Sizes and
+// strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor, and
+// dimensions of size 1 are dropped.
 //
 // For each tensor, X being OUTPUT or INPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   FUNCTION   0 ARGMAX, 1 ARGMIN, 2 AVERAGE, 3 L1, 4 L2, 5 LOG_SUM, 6 LOG_SUM_EXP, 7 MAX, 8 MIN, 9 MULTIPLY, 10 SUM,
 //              11 SUM_SQUARE
-//   DECREASING  1 if of equally good elements the last one is taken, 0 if the first
-//   PASS       0 reduces whole sets; 1 reduces parts of sets, OutputTensor being a buffer of `State`; 2 reduces
-//              what is in that buffer, InputTensor
-//   VECTOR     elements loaded at once: 1 for any strides; where the innermost reduced dimension has stride 1, and its
-//              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//   DECREASING  1 if the last of equally good elements is taken, 0 if the first
+//   PASS       0 reduces whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2 reduces
+//              that buffer, bound as InputTensor
+//   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes; 4 for 8 bits) where the innermost
+//              reduced dimension has stride 1 and its size and all other strides are multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
-//   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
-//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else
+//   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
-//   LANES      a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
+//   LANES      threads that share a set: a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
 //
-// Dispatch groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets, or more.
+// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets.
 
-#define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is the index of an element
-#define SHIFTS (FUNCTION == 6)  // elements are mapped after something is subtracted from all of a set
+#define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is an element's index
+#define SHIFTS (FUNCTION == 6)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
 {
@@ -53,7 +53,7 @@ struct Dimension
     uint reserved1;
 };
 
-// What is known of a set, or of a part of it
+// Partial result of a set
 struct State
 {
     INPUT_VALUE value;
@@ -113,7 +113,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where a set begins
+// Where a set starts
 Position LocateSet(uint item)
 {
     Position position = { 0, 0 };
@@ -129,7 +129,7 @@ Position LocateSet(uint item)
     return position;
 }
 
-// Where a vector lies in a set
+// Where a vector starts within a set
 Position LocateVector(uint item)
 {
     Position position = { 0, 0 };
@@ -163,7 +163,7 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
@@ -176,20 +176,20 @@ bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 bool IsNan(uint64_t x) { return false; }
 
-// The larger of two numbers, either one if one is NaN: without the care that Max takes
+// The larger of two numbers, either of them if one is NaN: cheaper than Max
 float Larger(float x, float y) { return max(x, y); }
 int Larger(int x, int y) { return max(x, y); }
 uint Larger(uint x, uint y) { return max(x, y); }
 int64_t Larger(int64_t x, int64_t y) { return max(x, y); }
 uint64_t Larger(uint64_t x, uint64_t y) { return max(x, y); }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
 bool Less(uint a, uint b) { return a < b; }
@@ -208,9 +208,9 @@ uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
-// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
-// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
+// 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
+// give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -239,7 +239,7 @@ float CopySign(float magnitude, float sign)
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 float ExpTail(float x)
 {
     float p = 0.00019845527f;
@@ -251,28 +251,28 @@ float ExpTail(float x)
     return p * x * x;
 }
 
-// x, made such that compilers cannot tell how it was worked out, and so neither reorder a sum nor leave out what is
-// added and taken away. Nothing is lost: a number above 0 changes no sign.
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive)
 {
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Like ExpOfSum without its care: operations may be
-// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
+// are where the device can. The product of k and the larger part of ln 2 is exact either way.
 float ExpFused(float high, float low)
 {
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // not what it was before, as a compiler might think
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // 2^64 times the power, so that only the last step can make it subnormal
+    // Scaled by 2^64, so that only the last step can make it subnormal
     const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
     return FromBits(scaled) * 5.421011e-20f;
 }
 
-// e^x of elements less the greatest of their set, so that x is above 0 only where that is infinite. Like Exp without
-// its care, which costs softmax of short rows a fifth. Error at most 1.25 ulp, as measured.
+// e^x for elements minus the maximum of their set, so that x is above 0 only if it is infinite. Cheaper than Exp, whose
+// care costs softmax of short rows a fifth. Error at most 1.25 ulp, as measured.
 float ExpShifted(float x)
 {
     const bool isLow = x < -112.0f;
@@ -286,28 +286,27 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
 }
 
-// x without its last bit, which hides from compilers how x was worked out: they can neither put the unrounded value in
-// its place nor simplify (x - y) + y to x.
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
 float LessExact(float x)
 {
     return FromBits(Bits(x) & ~1u);
 }
 
-// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
-// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
-// Functions").
+// ln((1 + f) 2^exponent) + low for 1 + f from sqrt(1/2) to sqrt(2). With s = f / (2 + f) the logarithm of 1 + f is 2
+// artanh(s), and 2 s = f - s f: an inexact division hardly matters (series: Muller, "Elementary Functions").
 float LogOfParts(float f, int exponent, float low)
 {
     const float k = (float)exponent;
@@ -318,8 +317,7 @@ float LogOfParts(float f, int exponent, float low)
     return mad(k, 0.69314575f, f - small);  // the product is exact
 }
 
-// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
-// subnormals too.
+// Splits a positive finite x into a factor from sqrt(1/2) to sqrt(2) and 2^exponent. Exact, also for subnormals.
 float NormalizeNearOne(float x, out int exponent)
 {
     uint bits = Bits(x);
@@ -334,7 +332,7 @@ float NormalizeNearOne(float x, out int exponent)
     return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
@@ -356,42 +354,43 @@ float Log(float x)
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
     return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
 }
 
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
     const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
 }
 
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
     const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
 }
 
-// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
-// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
-    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x counts as its bits.
+    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
     const uint bits = Bits(x);
     const bool isSubnormal = bits < 0x00800000u;
     const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
     const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
     const float square = FromBits(squareBits);
 
-    // root = head + tail, an integer of which head has the upper 12 bits: all products and differences are exact. What
-    // is made less exact has few bits: it only is kept apart.
+    // root = head + tail, an integer; head has its upper 12 bits, so that all products and differences are exact. The
+    // argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = rsqrt(square);
     const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
     const float rest = mad(-head, head, square);
@@ -400,7 +399,7 @@ float Sqrt(float x)
     const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
     const float root = head + tail;
 
-    // It is off by one at most, next to where it would round to another one; no root is a tie.
+    // It is off by one at most, only next to where it would round differently; no root is a tie.
     const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
@@ -460,14 +459,14 @@ INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; 
 #endif
 
 #if SHIFTS
-// The shift as the functions are told it
+// The shift as the functions receive it: 0 in place of an infinity
 INPUT_VALUE Finite(INPUT_VALUE shift)
 {
     return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
 }
 #endif
 
-// What is known of two parts of a set, or only their common shift
+// Combines the partial results of two parts of a set, or only their shifts
 State Combine(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
@@ -566,7 +565,7 @@ void Load(uint offset, out Item items[VECTOR])
 }
 #endif
 
-// A thread's share of a set: vectors from `first` on before `end`, LANES apart
+// A thread's share of a set: every LANES-th vector from `first` on, up to `end`
 struct Share
 {
     uint offset;  // of the set
@@ -583,12 +582,12 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 }
 
 #if SHIFTS
-#define OVER_ITEMS [loop]  // a driver that joins unrolled items into vectors may forget what is precise
+#define OVER_ITEMS [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
 #else
 #define OVER_ITEMS [unroll]
 #endif
 
-// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1.
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
 State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
 {
     State total = (State)0;
@@ -625,11 +624,11 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
     return total;
 }
 
-static const uint columns = NUM_THREADS / LANES;  // sets that a group works on
+static const uint columns = NUM_THREADS / LANES;  // sets per group
 
 groupshared State memory[NUM_THREADS];
 
-// What the first `lanes` threads know of a set together
+// Combines the results of the first `lanes` threads of a set, for all of its threads
 State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
@@ -653,8 +652,9 @@ State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -673,13 +673,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint part = number % parts;
     const uint lane = ACROSS ? thread / columns : thread % LANES;
     const uint set = number / parts * columns + (ACROSS ? thread % columns : thread / LANES);
-    const Position position = LocateSet(min(set, sets - 1));  // all threads of a group meet at its barriers
+    // clamped, since all threads of a group have to reach its barriers
+    const Position position = LocateSet(min(set, sets - 1));
 
     Share share;
     share.offset = position.input;
     share.first = part * partExtent + lane;
     share.end = min((part + 1) * partExtent, extent);
-    const uint lanes = min(LANES, share.end - part * partExtent);  // that have anything to do
+    const uint lanes = min(LANES, share.end - part * partExtent);  // lanes with anything to do
 
     Item whole[UNROLL][VECTOR];
 #if WHOLE

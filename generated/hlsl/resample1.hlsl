@@ -7,49 +7,50 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
-// Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
+// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       what is written:
+//   PASS       what the pass writes:
 //              0 Place
 //              1 OutputTensor
-//              2 OutputTensor, sums over boxes of InputTensor, its taps, by a table for each axis
-//              3 OutputTensor, each element from one of InputTensor, its taps, by a table for each axis
-// In passes from 2 on only, where a group has a tile of the last two dimensions, in some planes of the others:
-//   ACROSS     threads side by side, a divisor of NUM_THREADS unless there is a SPAN
-//   COLUMNS    elements of a row that each of them has, 1 or more
-//   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that neighbouring threads read neighbours
-//   TILE_ROWS  rows of a group
+//              2 OutputTensor, weighted sums over boxes of taps in InputTensor, with a table of taps per axis
+//              3 OutputTensor, each element from one of InputTensor, with a table of taps per axis
+// In passes from 2 on only, where a group computes a tile of the last two dimensions in some planes of the
+// others:
+//   ACROSS     threads side by side, a divisor of NUM_THREADS unless SPAN is set
+//   COLUMNS    elements of a row that each of them computes, 1 or more
+//   COLUMN_STEP  distance between these: 1, or ACROSS so that neighbouring threads access adjacent elements
+//   TILE_ROWS  rows of a group's tile
 //   GROUP_PLANES  planes of a group, a multiple of PLANES
-//   PLANES     planes that a thread works out at once, 1 or more
-//   TAPS       taps of an element along one axis for which tables have room; with more, each element is worked out
-//              alone
-//   ROWS_AHEAD  rows of taps that a thread reads before it uses them, 1 or more
-//   TAPS_AHEAD  taps of a row that it does, 1 or more
-//   SPAN       0, or columns of InputTensor for which a group has room, of which it first adds up rows; COLUMNS and
-//              PLANES are 1 then
-//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
+//   PLANES     planes that a thread computes at once, 1 or more
+//   TAPS       taps of an element along one axis that the tables have room for; elements with more are computed without
+//              tables
+//   ROWS_AHEAD  rows of taps that a thread loads before it uses them, 1 or more
+//   TAPS_AHEAD  taps of a row, likewise
+//   SPAN       0, or the columns of InputTensor that a group has room for: it then reduces taps vertically first, once
+//              for each of these columns, and horizontally after that; COLUMNS and PLANES are 1
+//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16, INT8, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
-//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
-//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0: the value of a member, or what is so in any or in
-//              all dimensions
-//   X_LOWEST   least value of the data type of OutputTensor
+//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
+//   X_LOWEST   least value of OutputTensor's data type
 //   X_HIGHEST  its greatest value
-//   X_FLOATS   1 if its elements are floats, else 0
-//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   X_FLOATS   1 if the elements are floats, else 0
+//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
-//   REAL_BITS  its bits: 64 or 32
-//   RANK       dimensions of what is written, 1 or more
+//   REAL_BITS  bits of that type: 64 or 32
+//   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
@@ -90,7 +91,7 @@ struct Dimension
     int isLinear;
     int number;
 #else
-    Dimension sizes[RANK];  // of the tensor that is written
+    Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -115,7 +116,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// A list of integers, a coordinate above all; entries from `length` on are 0
+// A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -140,7 +141,7 @@ Reals RealsOf(float4 first, float4 second, int length)
     return result;
 }
 
-// An entry of a list among the constants, read where it is; 0 where there is none
+// An entry of a list in the constant buffer, read in place; 0 out of range
 #define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
 
 List Listed(int x0)
@@ -167,7 +168,7 @@ List Zeros(int length)
     return result;
 }
 
-// One entry; 0 where there is none
+// One entry; 0 out of range
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
@@ -178,7 +179,7 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to, without, `last`, both within the list
+// The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
     List result = (List)0;
@@ -202,7 +203,7 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at that length: leading entries are cut, or added
+// The list at another length: leading entries are dropped, or filled in
 List Align(List list, int length, int fill)
 {
     List result = (List)0;
@@ -244,12 +245,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
-    if (b == 1)  // as most steps are
+    if (b == 1)  // the common case, a step of 1
         return a;
-    if (b > 0)  // as nearly all others; rounding down is rounding toward 0 of the other bits
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
     {
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
@@ -276,7 +277,7 @@ int Narrow(int64_t x)
     return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
-// The row-major number of a coordinate in a box of these sizes, and back
+// The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
     int number = 0;
@@ -308,14 +309,14 @@ List Unflat(int number, List sizes)
 
 bool Inside(List at, List sizes)
 {
-    bool result = true;  // without branches, so that what is the same in a loop can be worked out before
+    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
-// Whether a box from `first` up to, without, `last` has a coordinate
+// Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
     bool result = true;
@@ -325,7 +326,7 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Goes to the next coordinate of a box, row by row; false after the last one
+// Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
     bool carries = true;
@@ -343,12 +344,11 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// The rows of a box run along its last dimension: which that is, and where they end; along 0, up to 1, where there is
-// none
+// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
 
-// Goes to the next row of a box; false after the last one
+// Advances to the next row of a box; false after the last one
 bool AdvanceRow(inout List at, List first, List last)
 {
     bool carries = true;
@@ -384,7 +384,7 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
@@ -395,7 +395,7 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
@@ -407,8 +407,8 @@ uint LeadingZeros(uint64_t x)
     return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
 
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -419,20 +419,20 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
 int Convert(float x, int type)
@@ -464,7 +464,7 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// Whether two numbers are equal; false if either is NaN, even where a compiler assumes that there is none
+// Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
 bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
 bool Equal(int a, int b) { return a == b; }
 bool Equal(uint a, uint b) { return a == b; }
@@ -480,14 +480,14 @@ int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
-// no room for a fraction.
+// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
+// a fraction.
 float RoundEven(float x)
 {
     return round(x);
 }
 
-// The nearest integer, halves to the even one, from lowest to highest; 0 for NaN
+// Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
 {
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
@@ -495,20 +495,20 @@ float Quantize(float x, int lowest, int highest)
 
 int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
-// The smallest integer not below x; -0 where it is zero and x negative. Exact.
+// The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
 {
     return ceil(x);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-// a / b, correctly rounded, subnormal operands and results included; Vulkan lets an instruction be off by 2.5 ulp. The
-// instruction estimates the quotient of the significands as an integer, its exact remainder corrects it.
+// a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
+// The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
 float Divide(float a, float b)
 {
     const uint aBits = Bits(a) & 0x7fffffffu;
@@ -523,13 +523,13 @@ float Divide(float a, float b)
         return FromBits(sign);
 
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
-    // By a power of 2, as most scales are, the significand stays as it is.
+    // For a power of 2, which most scales are, the significand does not change.
     const int biased = exponent + 127;
     const bool isNormal = biased > 0 && biased < 255;
     if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
         return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
+    // The significands as integers of 24 bits, a's doubled if it is below b's
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -550,8 +550,8 @@ float Divide(float a, float b)
         exponent--;
     }
 
-    // quotient = floor(aSignificand * 2^25 / bSignificand). The remainder of a good estimate is small, so that it is
-    // right modulo 2^32; one more division of it leaves the quotient off by one at most.
+    // quotient = floor(aSignificand * 2^25 / bSignificand). The estimate's remainder is small, so computing
+    // it modulo 2^32 gives it exactly; dividing it once more leaves the quotient off by one at most.
     const float divisor = (float)bSignificand;
     uint quotient = (uint)((float)aSignificand / divisor * 33554432.0f);
     int remainder = (int)((aSignificand << 25) - quotient * bSignificand);
@@ -569,7 +569,7 @@ float Divide(float a, float b)
         remainder -= (int)bSignificand;
     }
 
-    // Round to nearest even with two bits below the last one, and a third for all that is below those.
+    // Rounds to nearest even with two bits below the last one, and a sticky bit for the rest
     exponent += 127;
     if (exponent >= 255)
         return FromBits(sign | 0x7f800000u);
@@ -596,27 +596,27 @@ float Floor(float x)
     return floor(x);
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
     return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
 }
 
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
     const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
 }
 
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
     const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -630,7 +630,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-// The element at a coordinate, which is limited to the tensor
+// The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
 #if INPUT_PRESENT
@@ -647,8 +647,9 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -869,14 +870,15 @@ precise REAL_VALUE Chosen4(int d, int i)
 }
 
 #if PASS >= 2
-static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // from a thread to the next
+static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // columns from one thread to the next
 static const uint TILE_COLUMNS = ACROSS * COLUMNS;
-static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions that count planes
-static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: of columns, rows, planes
+static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions that make up planes
+// of the tables: per column, per row, per outer dimension of each plane
+static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;
 
-groupshared uint tapsFirst[ENTRIES];  // the coordinate of the first tap
+groupshared uint tapsFirst[ENTRIES];  // coordinate of each entry's first tap
 
-// Stores the elements that a thread has of a row, except those past its end
+// Stores a thread's elements of a row, except those beyond its end
 void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
 {
     const uint stride = (uint)outputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
@@ -916,7 +918,7 @@ uint PlaneAlong(uint plane, int axis)
     return coordinate;
 }
 
-// Where a plane begins in the output
+// Where a plane starts in the output
 uint BeginOf(uint plane)
 {
     uint begin = 0;
@@ -930,7 +932,7 @@ uint BeginOf(uint plane)
     return begin;
 }
 
-// Where a row begins in its plane of the output
+// Where a row starts in its plane of the output
 uint BeginOfRow(uint row)
 {
 #if RANK > 1
@@ -940,7 +942,7 @@ uint BeginOfRow(uint row)
 #endif
 }
 
-// Where a group begins
+// Where a group starts
 struct Tile
 {
     uint column;
@@ -965,9 +967,9 @@ bool IsInside(uint row, uint column)
 #endif
 }
 
-// The dimension of an entry of the tables, and the output's coordinate there. Entries are of all threads' first
-// columns, then of their second ones, and so on, of rows, and of planes, dimension by dimension. Past the end of the
-// output they are as its last column, row or plane. False for rows of an output of one dimension.
+// The dimension that an entry of the tables belongs to, and the output coordinate there. Entries stand for all threads'
+// first columns, then all second ones, and so on, then for rows, then for planes, dimension by dimension. Beyond the
+// end of the output they repeat its last column, row or plane. False for the rows of an output of one dimension.
 bool IsEntry(Tile tile, uint n, out int d, out int i)
 {
     d = RANK - 1;
@@ -994,11 +996,11 @@ uint StrideAlong(int d)
 
 #if PASS == 2
 static const uint TOTALS = 1;
-static const uint TERMS = 1;  // those that are not of weights alone
-static const uint ROOM = TAPS;  // of tables
-static const uint OUTSIDE = 0xffffffffu;  // in place of a number of taps some of which are beyond the tensor
-groupshared uint tapsCount[ENTRIES];  // more than ROOM where tables do not have them
-groupshared uint tapsWeights[ROOM * ENTRIES];  // as bits; those of all first taps lie side by side
+static const uint TERMS = 1;  // totals that depend on elements, not only on weights
+static const uint ROOM = TAPS;  // per table entry
+static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
+groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
+groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
 groupshared float placeOfResults[ENTRIES];
 
 precise float PlaceOfResult(int d, int i)
@@ -1006,7 +1008,7 @@ precise float PlaceOfResult(int d, int i)
     return Chosen4(d, i) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
-// Where taps of index i along dimension d are
+// The range of taps of index i along dimension d
 void Box(int d, int i, float placeOfResult, out int first, out int last)
 {
     first = max(min(Convert(Floor(Max(Min(placeOfResult,
@@ -1019,7 +1021,7 @@ void Box(int d, int i, float placeOfResult, out int first, out int last)
         1);
 }
 
-// Whether one of them takes part, and with what weight
+// Whether tap p contributes to index i, and its weight
 bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
 {
     weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
@@ -1040,7 +1042,7 @@ bool WeightAt(int d, int i, int p, out float weight)
     return WeightAt(d, i, p, placeOfResult, weight);
 }
 
-// The tables of a tile: the boxes of all entries, and the weights of their taps, each by a thread
+// Fills the tables of a tile: the ranges of all entries, and the weights of their taps.
 void Tabulate(Tile tile, uint thread)
 {
     uint n, tap;
@@ -1054,7 +1056,7 @@ void Tabulate(Tile tile, uint thread)
             const float placeOfResult = PlaceOfResult(d, i);
             placeOfResults[n] = placeOfResult;
             Box(d, i, placeOfResult, first, last);
-            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is read for nothing
+            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is loaded and ignored
             tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
         else
@@ -1076,7 +1078,7 @@ void Tabulate(Tile tile, uint thread)
     GroupMemoryBarrierWithGroupSync();
 }
 
-// A tap of a sum
+// Accumulates a tap
 void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
 {
     const INPUT_VALUE element = (INPUT_VALUE)stored;
@@ -1084,14 +1086,14 @@ void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
     totals[0] = total0;
 }
 
-// The same where rows are added up before columns, but for weights alone
+// The same for vertical sums with SPAN, which leave out totals of weights alone
 void AddTerms(inout float sums[TERMS], float weight, INPUT_VALUE stored)
 {
     const INPUT_VALUE element = (INPUT_VALUE)stored;
     sums[0] += weight * Convert(element, (REAL_VALUE)0);
 }
 
-// The totals, from those sums and from all weights
+// The totals, from sums of terms and the total weight
 void Total(float sums[TERMS], float weights, out float totals[TOTALS])
 {
     totals[0] = sums[0];
@@ -1109,7 +1111,7 @@ precise float PlaceOfResult(int d, int i)
     return Chosen4(d, i) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
-// Where the tap of index i along dimension d is
+// The tap of index i along dimension d
 uint TapAt(int d, int i)
 {
     const float placeOfResult = PlaceOfResult(d, i);
@@ -1125,7 +1127,7 @@ OUTPUT_VALUE Made(INPUT_VALUE stored)
 #endif
 
 #if PASS == 2
-// The box of an element, tap after tap
+// One element without tables, tap by tap
 void SumAlone(List at, out float totals[TOTALS])
 {
     uint t;
@@ -1155,8 +1157,8 @@ void SumAlone(List at, out float totals[TOTALS])
     }
 }
 
-// A combination of a plane's taps along the dimensions that count planes, by its number: where it leads, and with what
-// weight. Whether it takes part; none does after the last one.
+// One combination of a plane's taps along the outer dimensions, by its number: the offset it leads to, and its weight.
+// False if it contributes nothing, as is every number past the last.
 bool OuterTap(uint plane, uint tap, out uint place, out float weight)
 {
     uint taps[OUTER + 1];
@@ -1187,7 +1189,7 @@ bool OuterTap(uint plane, uint tap, out uint place, out float weight)
     return takes && tap == 0;
 }
 
-// How many combinations there are; `longest` becomes the number of taps along one dimension where that is more
+// The number of these combinations; `longest` rises to the most taps along any one dimension
 uint OuterTaps(uint plane, inout uint longest)
 {
     uint all = 1;
@@ -1201,7 +1203,7 @@ uint OuterTaps(uint plane, inout uint longest)
     return all;
 }
 
-// A thread's elements in a plane one after the other, where tables have no room for their taps
+// A thread's elements of one plane, without tables
 void SumEachAlone(uint plane, uint row, uint column)
 {
     List at = Zeros(RANK);
@@ -1224,15 +1226,15 @@ void SumEachAlone(uint plane, uint row, uint column)
 }
 
 #if SPAN
-static const uint ABREAST = 4;  // columns of the tensor of which a thread adds up rows
-static const uint APART = SPAN / ABREAST;  // from one of them to the next
+static const uint ABREAST = 4;  // columns of the tensor that a thread adds up at once
+static const uint APART = SPAN / ABREAST;  // distance between them
 groupshared float added[TERMS * TILE_ROWS * SPAN];
-groupshared float rowWeights[TILE_ROWS];  // of all taps of a row's box, columns apart
-groupshared uint spanFirst;  // of the columns of the tensor that a tile reads
+groupshared float rowWeights[TILE_ROWS];  // total weight of each row's taps, columns aside
+groupshared uint spanFirst;  // range of the tensor's columns that the tile needs
 groupshared uint spanLast;
-groupshared uint tapsMost;  // of an entry of the tables
+groupshared uint tapsMost;  // most taps of any table entry
 
-// What the rows of a box add up to in some columns of the tensor, and their weights
+// Vertical sums over the taps of a row entry, in ABREAST columns of the tensor, and the total weight of these taps
 void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TERMS], out float rowWeight)
 {
     uint c, a, longest = 0;
@@ -1267,7 +1269,8 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
             {
-                const uint tap = min(y + a, rowTaps - 1);  // one that is there, whether it takes part or not
+                // clamped to a tap that exists, whether or not it contributes
+                const uint tap = min(y + a, rowTaps - 1);
 #if RANK > 1
                 bits[a] = tapsWeights[tap * ENTRIES + rowEntry];
 #else
@@ -1294,7 +1297,7 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
     }
 }
 
-// Adds up rows first, of all columns that the tile reads, and then columns of these sums
+// Reduces taps vertically, in all columns of the tensor that the tile needs, and then reduces these sums horizontally
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1450,7 +1453,7 @@ void WorkOutTile(uint group, uint thread)
                         [unroll]
                         for (a = 0; a < ROWS_AHEAD; a++)
                         {
-                            // one that is there, whether it takes part or not
+                            // clamped to a tap that exists, whether or not it contributes
                             const uint rowTap = min(y + a, rowTaps - 1);
 #if RANK > 1
                             bits[a] = tapsWeights[rowTap * ENTRIES + rowEntry];
@@ -1510,7 +1513,7 @@ void WorkOutTile(uint group, uint thread)
 
 #if PASS == 3
 #if COLUMNS == 1
-// A thread has one element, for which tables would not pay
+// One element per thread: tables would not pay.
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1532,7 +1535,7 @@ void WorkOutTile(uint group, uint thread)
     StoreColumns(BeginOf(tile.plane) + BeginOfRow(row), column, values);
 }
 #else
-// The tables of a tile
+// Fills the tables of a tile
 void Tabulate(Tile tile, uint thread)
 {
     [loop]
@@ -1600,7 +1603,7 @@ void WorkOutTile(uint group, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element, from its row-major number
+// The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -7,30 +7,31 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... scatter_nd.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// `winners` has for every output element the number of the last update that goes there, counted from 1 in row-major
-// order. So the result never depends on which thread is first. Either it starts as zeros, and two dispatches choose
-// these updates and write all elements; or, where updates are few, entries that updates lead to become zeros, updates
-// are chosen, all elements are copied, and the chosen updates written. Sizes and strides are in elements.
+// `winners` holds, for each output element, the number of the last update that targets it, counted from 1 in row-major
+// order, so that the result does not depend on the order of threads. Either `winners` is cleared as a whole, and two
+// dispatches choose the updates and write all elements; or, if updates are few, only the entries that updates target
+// are cleared, the updates are chosen, all elements are copied, and the chosen updates are written. Sizes and strides
+// are in elements.
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
-//              of InputTensor, UpdatesTensor, OutputTensor, whose elements are taken as bits: uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//              (uint64_t or uint for InputTensor, UpdatesTensor, OutputTensor, which are moved as raw bits)
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   IndicesTensor: INT64, INT32, UINT64, UINT32
 //   UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   STAGE      what is done: 0 sets to zero the entries that updates lead to, 1 chooses the last update for each
-//              element, 2 copies the input, 3 writes the chosen update, or the input's element where there is none, 4
-//              the updates alone
-//   LOOKUPS    indices that lead to an element, 1 to 8
+//   STAGE      what is done: 0 clears the entries that updates target, 1 chooses the last update of each element, 2
+//              copies the input, 3 writes the chosen update, or the input's element where there is none, 4 writes the
+//              chosen updates alone
+//   LOOKUPS    indices that select an element, 1 to 8
 //   RANK       dimensions of OutputTensor after merging, 1 to 8
 //   UPDATES_RANK  dimensions of UpdatesTensor after merging, 1 to 8
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 struct Dimension
 {
@@ -59,7 +60,7 @@ struct ScatterLookup
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u1);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // elements of the output where a dispatch writes or copies all, else of the updates
+    uint count;  // elements of the output if a dispatch writes or copies them all, else of the updates
     uint groupColumns;  // thread groups along x
     uint reserved0;
     uint reserved1;
@@ -75,7 +76,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The coordinate that an index stands for: a negative one counts from the end, what is still outside is clamped
+// The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
 int Wrap(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
 int Wrap(uint index, int size) { return (int)min(index, (uint)size - 1); }
 int Wrap(int64_t index, int size)
@@ -120,8 +121,9 @@ UPDATES_VALUE LoadUpdates(uint offset)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -8,24 +8,24 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... slice_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputGradientTensor. Sizes and
-// strides are in elements, and every tensor has the same number of dimensions.
+// Each thread computes VECTOR adjacent elements, each from its coordinate in OutputGradientTensor. Sizes and strides
+// are in elements, and all tensors have the same number of dimensions.
 //
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
-//              of InputGradientTensor, OutputGradientTensor, whose elements are taken as bits: uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//              (uint64_t or uint for InputGradientTensor, OutputGradientTensor, which are moved as raw bits)
 //   InputGradientTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputGradientTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; where its innermost one is 1 and
-//              every other one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at
-//              most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; 2 or 4 (at most 16 bytes; 4 for 8
+//              bits, 1 for 4 bits) where coordinates are those of OutputGradientTensor, its innermost stride is 1, and
+//              all other strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 struct Dimension
 {
@@ -67,9 +67,9 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded
-// down, too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative
-// dividend it is the complement of the quotient of its complement.
+// The quotient of integers rounded down, for a positive divisor, by way of its reciprocal (2^31 - 1) / divisor rounded
+// down. That is below 2^31 / divisor by 1 at most, so the estimate falls short of the quotient by at most 1. For a
+// negative dividend the result is the complement of the quotient of its complement.
 int FloorDivideBy(int dividend, int divisor, int reciprocal)
 {
     const int sign = dividend >> 31;
@@ -78,7 +78,7 @@ int FloorDivideBy(int dividend, int divisor, int reciprocal)
     return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
 }
 
-// The remainder of integers, 0 or more, for a positive divisor, from its reciprocal
+// The remainder of integers, never negative, for a positive divisor, by way of its reciprocal
 int FloorModuloBy(int dividend, int divisor, int reciprocal)
 {
     return dividend - FloorDivideBy(dividend, divisor, reciprocal) * divisor;
@@ -99,8 +99,9 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
 #if OUTPUT_GRADIENT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;

@@ -8,39 +8,38 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... top_k1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// A line runs along the axis and is cut into tiles. The first dispatch finds the first `kept` elements of each tile in
-// order, as a run: keys, whose order is that of the elements, and places in the line. Every further
-// dispatch merges pairs of runs into one, until a line has one run left; the last dispatch writes the outputs.
-// Where a line is not too long, one dispatch selects from it instead, one group LINES lines.
-// Sizes and strides are in elements.
+// A line runs along the axis and is cut into tiles. The first dispatch finds the first `kept` elements of each tile, in
+// order, as a run of keys, which sort like the elements, and of places in the line. Each further dispatch merges pairs
+// of runs, until one run is left per line; the last dispatch writes the outputs. Short lines take a single dispatch
+// instead that selects from whole lines, LINES per group. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
-//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; also uint where 32-bit words pack several elements
 //   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
-//              of InputTensor, OutputValueTensor, whose elements are taken as bits: uint64_t or uint
+//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//              (uint64_t or uint for InputTensor, OutputValueTensor, which are moved as raw bits)
 //   OutputValueTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndexTensor: UINT64, UINT32
-//   SELECTS    1 to select from whole lines, then MERGES is 0 and LAST 1; else 0
+//   SELECTS    1 to select from whole lines, with MERGES 0 and LAST 1; else 0
 //   MERGES     0 to sort tiles, 1 to merge pairs of runs
 //   LAST       1 to write the outputs, 0 to write runs
 //   LARGEST    1 for the greatest elements first, 0 for the least first
-//   KEY        type of a key: uint64_t for elements of 64 bits, else uint
-//   SIGN       what kind of number an element is: 0 unsigned, 1 signed, 2 floating-point
+//   KEY        type of a key: uint64_t for 64-bit elements, else uint
+//   SIGN       kind of number: 0 unsigned, 1 signed, 2 floating-point
 //   TILE       elements of a tile, a power of two
-//   RUN        elements that are sorted together, a power of two: `kept` or more, TILE or fewer
-//   LINES      where it selects: lines of a group, whose threads lie side by side, a power of two
-//   ITEMS      where it selects: elements of a line that a thread reads
-//   CANDIDATES   where it selects: ITEMS times `kept`
-//   RANK       dimensions apart from the axis, after merging, 1 to 8; where tiles are sorted into runs, that of
-//              the tiles comes last
-//   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted, at least `kept` for
-//              each line where it selects
+//   RUN        elements that are sorted together, a power of two: at least `kept`, at most TILE
+//   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
+//   ITEMS      with SELECTS: elements of a line that a thread loads
+//   CANDIDATES   with SELECTS: ITEMS times `kept`
+//   RANK       dimensions apart from the axis, after merging, 1 to 8; where tiles are sorted into runs, that
+//              of the tiles comes last
+//   NUM_THREADS  threads in a group, a power of two; at least TILE / 2 where tiles are sorted, at least `kept` per line
+//              with SELECTS
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements of runs to be merged, or two
-// elements of the tiles each; `count` / LINES groups where it selects.
+// Dispatch groupColumns x rows groups: enough for their threads to cover `count` elements of runs to be merged, or two
+// elements of the tiles each; `count` / LINES groups with SELECTS.
 
 struct Dimension
 {
@@ -63,13 +62,13 @@ struct Dimension
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPlaces : register(u3);
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // elements of tiles, or of runs to be merged, of all lines; or lines to select from
+    uint count;  // elements of tiles, or of runs to be merged, over all lines; or lines to select from
     uint groupColumns;  // thread groups along x
     uint length;  // of a line
     uint kept;  // elements that are kept of each tile or pair of runs, at most
-    uint runs;  // to be merged, a line
+    uint runs;  // to be merged, per line
     uint runLength;  // elements that a run has room for
-    uint runSpan;  // elements of the line that a run is from
+    uint runSpan;  // elements of the line that a run comes from
     uint inputStep;  // strides along the axis
     uint outputValueStep;
     uint outputIndexStep;
@@ -93,7 +92,7 @@ struct Position
     uint outputIndex;
 };
 
-// Where an item begins
+// Where an item starts
 Position Locate(uint item)
 {
     Position position = { 0, 0, 0 };
@@ -137,8 +136,9 @@ bool IsBefore(Entry entry, Entry other)
 void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 {
 #if OUTPUT_VALUE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_VALUE_BITS;
     const uint shift = offset % perWord * OUTPUT_VALUE_BITS;
     const uint mask = (1u << OUTPUT_VALUE_BITS) - 1;
@@ -152,8 +152,9 @@ void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
 {
 #if OUTPUT_INDEX_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
-    // not know that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
+    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
+    // input's buffer.
     const uint perWord = 32 / OUTPUT_INDEX_BITS;
     const uint shift = offset % perWord * OUTPUT_INDEX_BITS;
     const uint mask = (1u << OUTPUT_INDEX_BITS) - 1;
@@ -164,7 +165,7 @@ void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
 #endif
 }
 
-// Writes the element at a place in the line as the one of this rank
+// Writes the outputs of one rank, given the element's place in the line
 void Write(Position start, uint rank, uint place)
 {
     StoreOutputValue(start.outputValue + rank * outputValueStep, LoadInput(start.input + place * inputStep));
@@ -187,7 +188,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (within >= min(runLength, length - runOfLine * runSpan))
         return;
 
-    // Its rank in the merged run: its own, and how many elements of the other run come before it.
+    // The rank in the merged run: that in its own run, plus the number of elements of the other run that precede it
+    // (binary search)
     const Entry entry = { keys[item], places[item] };
     const uint other = runOfLine ^ 1;
     const uint otherStart = (lineNumber * runs + other) * runLength;
@@ -215,7 +217,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 }
 #else
-// An unsigned integer with the order of the elements, from the bits of one
+// Maps an element's bits to an unsigned integer that sorts like it
 KEY KeyOf(INPUT_VALUE bits)
 {
     const KEY sign = (KEY)1 << (INPUT_BITS - 1);
@@ -233,21 +235,22 @@ KEY KeyOf(INPUT_VALUE bits)
 }
 
 #if SELECTS
-static const uint LANES = NUM_THREADS / LINES;  // threads of a line
+static const uint LANES = NUM_THREADS / LINES;  // threads per line
 groupshared Entry best[NUM_THREADS];
 groupshared Entry bounds[LINES];
 groupshared Entry candidates[LINES][CANDIDATES];
 groupshared uint found[LINES];
 
-// Of the first elements of a line's threads the `kept`-th is a bound: `kept` elements at least are not after it, and no
-// more threads than that have any such element. These few candidates are ranked by counting those before each.
+// Selection: each thread finds the first element of its share, and the `kept`-th of these is a bound. At least `kept`
+// elements do not come after it, and only `kept` threads have such elements. These few candidates are ranked by
+// counting those before each.
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint side = thread % LINES, lane = thread / LINES;
     const uint lineNumber = (group.y * groupColumns + group.x) * LINES + side;
     const Position start = Locate(min(lineNumber, count - 1));
-    KEY keys[ITEMS];  // what is beyond the line comes last
+    KEY keys[ITEMS];  // padding beyond the line sorts last
     uint i;
     [unroll]
     for (i = 0; i < ITEMS; i++)
@@ -259,7 +262,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (i = 1; i < ITEMS; i++)
     {
-        if (keys[i] < first.key)  // of equals, the one before is the first
+        if (keys[i] < first.key)  // of equal keys, the earlier place wins
         {
             first.key = keys[i];
             first.place = i * LANES + lane;
@@ -297,7 +300,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (lineNumber >= count)
         return;
 
-    // In which order the candidates were found does not show: places tell all of them apart.
+    // The order in which candidates were found does not matter: their places make them distinct.
     [loop]
     for (uint c = lane; c < found[side]; c += LANES)
     {
@@ -326,7 +329,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if !LAST
         place += (tile - DivideBySize(tile, dimensions[RANK - 1]) * dimensions[RANK - 1].size) * TILE;
 #endif
-        // What fills up a tile comes last: no element has so large a place.
+        // Padding of a tile sorts last: no element's place is that large.
         Entry entry = { ~(KEY)0, 0xffffffff };
         if (item < count && place < length)
         {
@@ -336,9 +339,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         memory[slot] = entry;
     }
 
-    // Bitonic sort (Batcher 1968) of runs, every other one in descending order. Of a pair of runs the first elements,
-    // as many as a run has, are the lesser of those opposite each other; these are bitonic again. So the elements that
-    // are left of a tile are halved until they are one run.
+    // Bitonic sort (Batcher 1968) of runs, alternately ascending and descending. The pairwise minima of two adjacent
+    // runs are the first RUN elements of both, and form a bitonic sequence again. So each round halves what is left of
+    // a tile, and the loop ends when that is one run.
     uint left = TILE;
     uint size = 2;
     [loop]

@@ -24958,7 +24958,7 @@ DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t nu
     return dmlops_subtract(0, dmlops_divide(dmlops_subtract(0, number), divisor));
 }
 
-/* The greatest power of 2 that is no more than either. */
+/* The greatest power of 2 that is not above either. */
 DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit) {
     int64_t power = 1;
     while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(2, power) <= dmlops_min(number, limit))) {
@@ -24967,14 +24967,14 @@ DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t
     return power;
 }
 
-/* The product of counts; COUNT_LIMIT for all that are as large. */
+/* The product of counts, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b) {
     (void)planning;
     int64_t product = dmlops_multiply(a, b);
     return (product < INT64_C(4294967296)) ? product : INT64_C(4294967296);
 }
 
-/* The product of sizes; COUNT_LIMIT at most. */
+/* The product of sizes, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
@@ -24984,7 +24984,7 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
     return count;
 }
 
-/* How often the body of a nest of loops runs; COUNT_LIMIT at most. */
+/* How often the body of nested loops runs, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
@@ -24994,7 +24994,7 @@ DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlop
     return count;
 }
 
-/* The next resource of the next dispatch: a tensor, as `buffer`. */
+/* Binds a tensor, as `buffer`, to the next resource of the next dispatch. */
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Buffer* buffer) {
     if (tensor->is_output) {
@@ -25004,7 +25004,7 @@ DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Refuses a tensor with more elements, gaps included, than shaders count to. */
+/* Refuses a tensor that spans more elements, gaps included, than shaders count. */
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t span = 1;
     int64_t longest = 1;
@@ -25020,7 +25020,7 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
     }
 }
 
-/* Whether one loop over both goes the same way. */
+/* Whether one loop can replace the two. */
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner) {
     dmlops_plan_int_16 made_1;
@@ -25032,7 +25032,7 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
     return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
 
-/* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
+/* The same loops in the same order, merged as far as possible: none if there is only one coordinate. */
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 found;
@@ -25056,7 +25056,7 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
     return;
 }
 
-/* The same loops, as few as possible, the last tensor's greatest stride outermost. */
+/* The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost. */
 DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
     result) {
     dmlops_plan_Loop_16 ordered;
@@ -25078,7 +25078,7 @@ DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* A loop over every so many elements. */
+/* A loop over every `step`-th element. */
 DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t step,
     dmlops_plan_Loop* result) {
     dmlops_plan_int_16 made_1;
@@ -25108,7 +25108,7 @@ DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size
     return;
 }
 
-/* Loops as shaders take them. Negative strides become what adds up to the same in 32 bits. */
+/* Loops as shaders take them. Negative strides become their 32-bit two's complement. */
 DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_10* result) {
     result->count = 0;
@@ -25127,7 +25127,7 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Dimensions of these sizes, which no strides go along with. */
+/* Dimensions of these sizes, without strides. */
 DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
     dmlops_plan_Dimension_10* result) {
     result->count = 0;
@@ -25142,7 +25142,7 @@ DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The loop over one coordinate alone. */
+/* The loop over a single coordinate. */
 DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
     result) {
     dmlops_plan_int_16 made_1;
@@ -25155,7 +25155,7 @@ DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, 
     return;
 }
 
-/* Elements that one store can write: neighbours along a loop, at most 4 of them and 16 bytes. */
+/* Elements that one store can write: adjacent ones along a loop, at most 4 and at most 16 bytes. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
     const dmlops_plan_int_64* others) {
     (void)planning;
@@ -25170,7 +25170,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_
     return ((bits == 8) && (vector < 4)) ? 1 : vector;
 }
 
-/* Thread groups for that many threads, each of which numbers so many items. */
+/* Thread groups for that many threads, each of which counts `each` items. */
 DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t each,
     dmlops_plan_Groups* result) {
     int64_t groups = dmlops_plan_ceil_div(planning, threads, in_group);
@@ -25187,7 +25187,7 @@ DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, 
     return;
 }
 
-/* An integer as 32 bits, which it must fit with a sign. */
+/* An integer as 32 bits; it must fit as a signed one. */
 DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
     if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
@@ -25201,7 +25201,7 @@ DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_p
     return number->is_float ? number->value : dmlops_plan_integer(planning, number->value);
 }
 
-/* Loops over all dimensions of the first tensor but the axis, merged; there is at least one. */
+/* Loops over all dimensions of the first tensor but the axis, merged; at least one. */
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 loops;
@@ -25234,7 +25234,7 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* Those of a pass that reads and writes intermediate tensors alone. */
+/* For a pass that accesses intermediate tensors only. */
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
     (void)planning;
     result->query = -1;
@@ -25249,8 +25249,8 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
     return;
 }
 
-/* Whether matrix units work the pass out: the device has them, all floats are halves, and rows are whole vectors of
-   these, few enough that a wave has its sums in registers. `sizes` are those of what is written. */
+/* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
+   eight, short enough for a wave's accumulators to fit in registers. `sizes` are those of the result. */
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
     if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
@@ -25269,7 +25269,7 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
     return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 128);
 }
 
-/* Whether scores, or which of them count, depend on tensors that are there. */
+/* Whether scores, or which keys are masked, depend on tensors that are present. */
 DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors) {
     (void)planning;
@@ -25281,7 +25281,7 @@ DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_pl
     return made_1;
 }
 
-/* How far a coordinate is from the first one, in elements; numbers that follow it do not count. */
+/* The offset of a coordinate, in elements; numbers that follow it are ignored. */
 DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
     dmlops_plan_int_8* strides) {
     int64_t offset = 0;
@@ -25292,7 +25292,7 @@ DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dml
     return offset;
 }
 
-/* Whether the view has a place for each entry of an intermediate tensor, within all limits. */
+/* Whether every entry of an intermediate tensor lies in the view's tensor, and within all limits. */
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes) {
     dmlops_plan_int_64 limits;
@@ -25327,8 +25327,8 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     return 1;
 }
 
-/* The place of the first entry in a tensor, and how far apart batches, heads and rows are, in elements; 0 where there
-   is but one. */
+/* The offset of the first entry in a tensor, and the strides of batches, heads and rows, in elements; 0 where there is
+   only one. */
 DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result) {
     result->count = 0;
@@ -25343,8 +25343,8 @@ DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The tensor of a view, where rows are whole vectors in it, too, and nothing else reads it in the pass; NONE elsewhere.
-   `sizes` are those of the intermediate tensor. */
+/* The tensor of a view, if its rows are whole vectors as well and nothing else in the pass reads it; else NONE. `sizes`
+   are those of the intermediate tensor. */
 DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
     if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1)) {
@@ -25369,7 +25369,7 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
     return view->tensor;
 }
 
-/* What the pass reads directly, in vectors of so many elements, and writes in vectors of four. */
+/* What the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four. */
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int64_t vector, dmlops_plan_Sources* result) {
@@ -25392,7 +25392,7 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The tensor of a view of an output, where it has a place for nothing else; NONE elsewhere. */
+/* The tensor of an output's view, if it holds nothing else; else NONE. */
 DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
     int64_t output = dmlops_plan_source_of(planning, attention, view, tensors, sizes, vector);
@@ -25403,7 +25403,7 @@ DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dm
     return output;
 }
 
-/* How many rows, at most, stand in the tensor of a view of the first ones. */
+/* The number of rows, at most, in the tensor of a view of the first rows. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors) {
     if ((view->tensor == -1) || !tensors->items[dmlops_item(planning, view->tensor, tensors->count)].is_present ||
@@ -25413,7 +25413,7 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
     return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
 }
 
-/* The views of all keys and values, where those that are there before have all rows. */
+/* The views, with keys and values in the tensors of the past if these hold all rows. */
 DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     dmlops_plan_AttentionViews* result) {
@@ -25432,14 +25432,14 @@ DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether rows are whole vectors of four, of queries and of what is written. */
+/* Whether rows of queries and of the result are whole vectors of four. */
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes) {
     return (dmlops_modulo(query->items[dmlops_item(planning, 3, query->count)], 4) == 0) &&
         (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0);
 }
 
-/* The sizes with so many rows. */
+/* The same sizes with another number of rows. */
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result) {
     result->count = 0;
@@ -25450,7 +25450,7 @@ DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The view of these rows. */
+/* The view from row `begin` on. */
 DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
     dmlops_plan_View* result) {
     dmlops_plan_int_8 first;
@@ -25465,9 +25465,8 @@ DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* What the pass reads and writes directly, where it would do no more than `plain` says if it knew of no rows before
-   others: if `is_split`, keys and values that were there before are read where they are, and if it `stores`, all may
-   be stored on the way. */
+/* What the pass accesses directly, given what `plain` says without regard to past rows: if `is_split`, keys and values
+   of the past are read in place, and if it `stores`, all may be stored on the way. */
 DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
     kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources* result) {
@@ -25522,8 +25521,8 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
     return;
 }
 
-/* Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches, heads and rows
-   are, in elements. `first` is that place in scratch, which has the rows from number `begin` on. */
+/* A tensor's layout in four words: the offset of the first entry in its buffer, and the strides of batches, heads and
+   rows, in elements. `first` is that offset in scratch, which holds the rows from number `begin` on. */
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
     result) {
@@ -25551,10 +25550,11 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Where queries, keys, values and means are, in four words each. Four more follow: after queries, the number of the
-   first row of those keys and values; after these, where the rows before it are; after means, where parts of them
-   are, in vectors. At the end, where keys and values are stored. Intermediate tensors begin at the words `firsts` of
-   scratch, parts at `first_part`; a word has `each` entries of what is read. */
+/* The layouts of queries, keys, values and the result, four words each. Each is followed by four more: after queries,
+   the number of the first row in the current keys and values; after these, the layouts of the rows before it; after
+   the result, the offset of partial results, in vectors. At the end, the layouts of the stored keys and values.
+   Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`; a word holds `each`
+   entries of what is read. */
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
@@ -25613,9 +25613,9 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros of the pass by matrix units: a group for some rows of a head. Where these are many, waves have 32 each,
-   which halves what they read of group memory; elsewhere 16, and fewer waves where that leaves few groups, or half
-   of them has room for all rows. `sizes` are those of what is written. */
+/* The macros of the pass with matrix units: each group takes some rows of a head. If these are many, waves have 32
+   each, which halves the traffic of shared memory; else 16, and fewer waves if groups are few, or if half of the
+   waves have room for all rows. `sizes` are those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
     sizes, dmlops_plan_AttentionGroups* result) {
@@ -25660,7 +25660,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
     return;
 }
 
-/* The macros of what is read and written directly. */
+/* The macros of what is accessed directly. */
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key, 1));
@@ -25672,8 +25672,8 @@ DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored, 1));
 }
 
-/* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
-   what is written. */
+/* The macros of the pass: each group takes a block of rows of a head, and a block of columns of its values. `sizes` are
+   those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
     by_units, const dmlops_plan_Sources* sources, dmlops_plan_AttentionGroups* result) {
@@ -25723,7 +25723,7 @@ DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_P
     return;
 }
 
-/* Elements in 16 bytes of the one type that all floats have; 1 where they have several. */
+/* Elements in 16 bytes, if all floats have one type; else 1. */
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
     int64_t bits = 0;
@@ -25739,7 +25739,7 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
 }
 
-/* What suits few queries, with so many parts that a GPU is busy, of whole rounds of all threads. */
+/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     dmlops_plan_Parts* result) {
@@ -25801,8 +25801,8 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Words of scratch in which groups leave what they find, where it is to be joined: a row of values for each part of a
-   query, and four more. */
+/* Words of scratch for partial results that are to be combined: for each part of a query a row of values, and four
+   words more. */
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes) {
     if (!parts->applies || (parts->number == 1)) {
@@ -25815,8 +25815,8 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
         dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
 }
 
-/* The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes` are those of
-   what is written. */
+/* The macros of the pass, or, if it `joins`, of the dispatch after it, with one query per group. `sizes` are those of
+   the result. */
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
     dmlops_plan_Parts* parts, int joins, dmlops_plan_AttentionGroups* result) {
@@ -25849,7 +25849,7 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
     return;
 }
 
-/* What ordinary arithmetic has. */
+/* For ordinary arithmetic. */
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result) {
     (void)planning;
     result->rows = 0;
@@ -25862,7 +25862,7 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_S
     return;
 }
 
-/* Whether a tensor is of halves, of which vectors of eight lie side by side. */
+/* Whether a tensor consists of halves in contiguous, aligned vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int found = (tensor->bits == 16) && tensor->is_float;
     found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
@@ -25875,8 +25875,8 @@ DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* Whether the device has matrix units, enough columns fill them, they can read the tensors of which products are made,
-   which have bits in `read`, and `neighbours` are written in fours. */
+/* Whether the device has matrix units, there are columns enough to fill them, they can load all factors, which have
+   bits in `read`, and the `neighbours` that are written are multiples of four. */
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
     read, int64_t columns, int64_t neighbours) {
     for (int64_t place = 0; place < tensors->count; ++place) {
@@ -25889,20 +25889,20 @@ DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const 
         == 0);
 }
 
-/* How many groups work out so many of each. */
+/* The number of groups, given the tile of each. */
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, tile_rows),
         dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
 }
 
-/* How many of a tile's rows are of one sum: neighbours are kept as halves in whole words. */
+/* How many of a tile's rows belong to one sum: a multiple of 4, since neighbours are stored as halves, in whole words. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
     (void)planning;
     return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
 }
 
-/* Matrices as large as leave enough groups. */
+/* Tiles as large as leave enough groups. */
 DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, dmlops_plan_SumsUnits* result) {
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
@@ -25959,7 +25959,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
     return;
 }
 
-/* Whether groups with so many rows of matrices hold all weights, and run all at once. */
+/* Whether groups with that many matrix rows can hold all weights in registers, and are all resident at once. */
 DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, int64_t depth, int64_t tile_rows) {
     int64_t of_each = dmlops_plan_rows_of_each(planning, tile_rows, sums);
@@ -25967,8 +25967,8 @@ DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows
         depth) <= 65536);
 }
 
-/* The same in a recurrence whose groups can wait for one another, with weights that stay in registers where they fit.
-   Then waves have all rows, and share the products of a tile. */
+/* The same for a recurrence whose groups can wait for each other, with weights in registers where they fit. Waves then
+   have all rows, and split the products of a tile. */
 DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
     others, int64_t sums, int64_t depth, dmlops_plan_SumsUnits* result) {
     int64_t tile_rows = dmlops_plan_stays_with(planning, rows, columns, others, sums, depth, 32) ? 32 : 64;
@@ -25990,7 +25990,7 @@ DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_
     return;
 }
 
-/* What any other pass has. */
+/* For any other pass. */
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
     dmlops_plan_SumsUnits made_1;
     dmlops_plan_no_units(planning, &made_1);
@@ -26009,7 +26009,7 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
     return;
 }
 
-/* The sizes of what is written at once: of a recurrence, one step. */
+/* The sizes of what is written at once: a single step of a recurrence. */
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result) {
     dmlops_plan_int_8 step;
@@ -26022,7 +26022,7 @@ DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* How many coordinates there are along some dimensions, given as bits. */
+/* The number of coordinates along some dimensions, given as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
     dimensions) {
     int64_t count = 1;
@@ -26035,7 +26035,7 @@ DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const d
     return count;
 }
 
-/* Whether groups are faster: there are many products, and of all that they are made of as many. */
+/* Whether groups are faster: there are many products, and all factors have the same extent of k. */
 DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
     int64_t depth = tensors->items[dmlops_item(planning, one->weights,
@@ -26058,7 +26058,7 @@ DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const 
         one->sums) >= 4096;
 }
 
-/* Neighbouring weights of one sum that are read at once. */
+/* Adjacent weights of one sum that are loaded at once. */
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights) {
     int is_whole = (weights->strides.items[dmlops_item(planning, -1, weights->strides.count)] == 1) &&
         (dmlops_modulo(weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], 4) == 0);
@@ -26070,7 +26070,7 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
     return is_whole ? 4 : 1;
 }
 
-/* What suits the sizes of what is written at once, by matrix units or else ordinary arithmetic. */
+/* The tile for these sizes, with matrix units if they suit, else with ordinary arithmetic. */
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
@@ -26119,7 +26119,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Many threads for some rows and up to 4 columns; a single group works these out one after the other. */
+/* Many threads on some rows and up to 4 columns; a single group computes these blocks one after another. */
 DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
     int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
     int64_t in_group = 4;
@@ -26149,9 +26149,9 @@ DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Up to 32 columns, and as many rows as leave enough groups, large ones where there are many more; in a recurrence
-   whose groups could wait up to 8, and so few groups that these can. It has the same tiles on all devices, and so
-   the same results. */
+/* Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. In a recurrence whose
+   groups could wait for each other, up to 8 columns, and few enough groups that they can. Tiles do not depend on the
+   device, so neither do results. */
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
     result) {
@@ -26214,7 +26214,7 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     return;
 }
 
-/* The macros of a pass of sums, whose groups go from this step to the next if it `goes_on`. */
+/* The macros of a pass of sums, whose groups continue from this step to the next if it `goes_on`. */
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int goes_on,
     int64_t step) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)(goes_on && tile->is_alone));
@@ -26238,7 +26238,7 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
 }
 
-/* The type of an element in a buffer; of a whole word where that holds several. */
+/* The type of an element in a buffer; a whole word if that packs several. */
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
     if (is_float) {
@@ -26284,18 +26284,19 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
     }
 }
 
-/* The same of a tensor whose elements are only moved. */
+/* The same for a tensor whose elements are only moved. */
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
 }
 
-/* The macros of a scratch buffer with the tensor's elements as they are computed, in 32 or 64 bits. */
+/* The macros of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
 DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
     tensor) {
     dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->is_float, tensor->is_signed);
 }
 
-/* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they count to less. */
+/* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as none, since they
+   count to less. */
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value) {
     if (!((-INT64_C(2147483648)) <= value && value < INT64_C(4294967296))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
@@ -26305,7 +26306,7 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
         dmlops_subtract(INT64_C(2147483648), 1);
 }
 
-/* The words of a list of integers. */
+/* A list of integers as words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
     dmlops_plan_int_8 words;
@@ -26320,7 +26321,7 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* Words, with zeros up to eight. */
+/* Words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
     dmlops_plan_int_8 words;
@@ -26331,13 +26332,13 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* By which shaders multiply instead; those less than 1 stand for 1. */
+/* What shaders multiply by instead of dividing; divisors below 1 count as 1. */
 DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor) {
     (void)planning;
     return dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1), dmlops_max(divisor, 1));
 }
 
-/* The least value of a data type, as HLSL. */
+/* The least value of a data type, in HLSL. */
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
     if (is_float) {
@@ -26352,7 +26353,7 @@ DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t 
     return (bits == 16) ? "(-32767-1)" : ((bits == 32) ? "(-2147483647-1)" : "((int64_t)1<<63)");
 }
 
-/* The greatest value of a data type, as HLSL. */
+/* The greatest value of a data type, in HLSL. */
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
     if (is_float) {
@@ -26370,7 +26371,7 @@ DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t
     return (bits == 16) ? "65535" : ((bits == 32) ? "4294967295u" : "(~(uint64_t)0)");
 }
 
-/* The macros and resources of tensors, and the words of their sizes and strides. */
+/* Defines the macros and binds the resources of tensors; returns their sizes and strides as words. */
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
@@ -26401,7 +26402,7 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
     return;
 }
 
-/* The words of fused activations, and a bit for each kind that is among them. */
+/* The words of fused activations, and a bit mask of their kinds. */
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
     dmlops_plan_int_32 words;
@@ -26435,8 +26436,8 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
     return;
 }
 
-/* The macros and resources of tensors, and what the description alone gives. Intermediate tensors, those that are
-   `wanted`, as bits, begin at the words `firsts` of scratch. */
+/* Defines the macros and binds the resources of tensors; returns what depends on the description alone. The
+   intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
 DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, const dmlops_plan_Buffer*
     stand_in, dmlops_plan_Known* result) {
@@ -26517,8 +26518,8 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* Whether phases are worth it: what is next to an element in its phase is next to it on the right factor, too, all
-   phases are there, and not many meet no place at all. */
+/* Whether phases are worth it: neighbours within a phase are also neighbours on the right factor, no phase is empty,
+   and few phases meet no tap at all. */
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output) {
     int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
@@ -26534,8 +26535,8 @@ DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops
     return found;
 }
 
-/* Whether each element of the output meets one place of the window along a dimension, which lies on the right factor
-   where the element is in its phase. */
+/* Whether each output element meets exactly one tap along a dimension, at the coordinate on the right factor that the
+   element has within its phase. */
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
     int64_t first = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
     int64_t last = dmlops_add(first, dmlops_multiply(dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
@@ -26547,7 +26548,7 @@ DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlo
         window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
 }
 
-/* How far apart places of the window are that one phase meets. */
+/* The distance between taps that one phase meets. */
 DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
     int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
     return dmlops_divide(divisor, dmlops_gcd(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
@@ -26564,7 +26565,7 @@ DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const d
     return count;
 }
 
-/* How many places of the window a phase meets at most. */
+/* The most taps that any phase meets. */
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window) {
     int64_t places = 1;
     for (int64_t d = 0; d < window->sizes.count; ++d) {
@@ -26575,13 +26576,13 @@ DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const d
     return places;
 }
 
-/* The dimension of the left factor that counts rows, 0 or 1; the other one counts channels. */
+/* The left factor's dimension of rows, 0 or 1; the other one has the channels. */
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output) {
     return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
 }
 
-/* The same window, its places in the order in which they lie on the right factor. */
+/* The same window with its taps in the order in which they lie on the right factor. */
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result) {
     dmlops_plan_int_8 left_first;
@@ -26624,7 +26625,7 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Those of an output for which tiles are no faster. */
+/* For outputs that tiles do not speed up. */
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
@@ -26654,7 +26655,7 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
     return;
 }
 
-/* The longest dimension that only one factor has; NONE where there is none. */
+/* The longest dimension that only one factor has, or NONE. */
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others) {
     (void)planning;
@@ -26670,8 +26671,8 @@ DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* How a factor is read, of which `axis` counts rows or columns. Along a dimension of the output it goes as far as along
-   all of its own in which that coordinate is taken. */
+/* How a factor is read whose rows or columns run along `axis`. Its stride along a dimension of the output is the sum of
+   its own strides over all dimensions indexed by that coordinate. */
 DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
@@ -26709,8 +26710,7 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* How many neighbours of a factor are vectors wherever sums or lines begin, up to `most`; `axis` counts that many rows
-   or columns. */
+/* The widest vector, up to `most`, that fits wherever sums or lines start; `axis` has that many rows or columns. */
 DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, int64_t most) {
     if ((side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)]) != 1) {
@@ -26726,7 +26726,7 @@ DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* How many of the last dimensions lie side by side in the output, behind that of rows. */
+/* How many of the output's last dimensions, after that of rows, are contiguous. */
 DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
@@ -26743,7 +26743,7 @@ DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const d
     return count;
 }
 
-/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
+/* How many elements are contiguous in the output, as loops over its last dimensions visit them. */
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
@@ -26755,7 +26755,7 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     return run;
 }
 
-/* The sizes of the output, or of its largest phase, 1 along some dimensions. */
+/* The sizes of the output, or of its largest phase, with 1 along some dimensions. */
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 sizes;
@@ -26776,7 +26776,7 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* Whether tiles take the types, and there is enough to do for them. */
+/* Whether tiles support the types, and there is enough work for them. */
 DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t products) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -26790,14 +26790,14 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
     return told->factors.applies && is_whole && !told->is_double && (products >= 4096);
 }
 
-/* Whether the factors are bytes less zero points. */
+/* Whether the factors are bytes with zero points. */
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     return told->factors.applies && !told->tensors.items[dmlops_item(planning, shader->contracted.left,
         told->tensors.count)].is_float;
 }
 
-/* How many products are in a sum. */
+/* The number of products per sum. */
 DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* told) {
     return dmlops_plan_times(planning, told->factors.depth, dmlops_plan_most_places(planning, &told->factors.window));
 }
@@ -26863,7 +26863,7 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The step of the left factor from one place of the window to the next. */
+/* The left factor's stride from one tap to the next. */
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result) {
     int is_even = 1;
@@ -26889,7 +26889,7 @@ DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The output as matrices, with a window: one for each phase of each group. */
+/* The output as matrices, with a window: one matrix per phase of each channel group. */
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &told->factors;
@@ -26981,7 +26981,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Whether places of the window are outside of the tensor. */
+/* Whether any tap lies outside of the tensor. */
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int found = 0;
@@ -27004,8 +27004,8 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* How many neighbouring columns are vectors in the right factor, wherever they begin: more than 1 where each element
-   meets one place of the window, and these lie side by side along all of its dimensions. */
+/* How many adjacent columns form a vector in the right factor, wherever they start: more than 1 only if each element
+   meets a single tap, and these are contiguous along all of the window's dimensions. */
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
@@ -27034,7 +27034,7 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
     return vector;
 }
 
-/* Steps along the dimensions of the output, of which a factor has one. */
+/* Strides along the dimensions of the output, for a factor that has only one of them. */
 DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
     int64_t stride, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 made_1;
@@ -27046,7 +27046,7 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Where the left factor is read at the first place of the window. */
+/* The left factor's offset at the first tap. */
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor) {
     int64_t first = 0;
@@ -27065,7 +27065,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
         dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
 }
 
-/* Neighbours along a row that a thread stores at once. */
+/* Adjacent elements of a row that a thread stores at once: 1 or 4. */
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output) {
     int64_t vector = dmlops_gcd(4, found->run);
@@ -27078,7 +27078,7 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
-/* Tiles whose sums of `depth` products come in so many parts, or fewer, all but the last of whole steps. */
+/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result) {
     int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
@@ -27090,7 +27090,7 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
-/* The constants of a window on the right factor, where that is; none where there is no window. */
+/* The constants of a window on the right factor as it is in memory; none if there is no window. */
 DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27116,8 +27116,8 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     return;
 }
 
-/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
-   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
+/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors and
+   periods; then its strides on the left one. Taps are the distances between those that one phase meets. */
 DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27180,7 +27180,7 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     return;
 }
 
-/* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
+/* The constants of a pass; `first` is the left factor's offset at the first tap. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
@@ -27202,7 +27202,7 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     return;
 }
 
-/* The same; `tap` are the constants of a place of the window. */
+/* The same, given the constants of a tap. */
 DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result) {
@@ -27245,7 +27245,7 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     return;
 }
 
-/* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
+/* The place of each intermediate tensor. Those that no output needs have none; their sizes may be meaningless. */
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
     dmlops_plan_Sources made_1;
@@ -27254,8 +27254,8 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors that are
-   `copied`, as bits. */
+/* The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are followed by
+   copies as halves. */
 DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
@@ -27283,7 +27283,7 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
     return;
 }
 
-/* The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere. */
+/* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 left;
@@ -27297,8 +27297,8 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Refuses tensors that shaders cannot address and an output of more elements than they count, and tells all tensors and
-   what else the description gives alone. The output stands in for those that are absent. */
+/* Refuses tensors that shaders cannot address, and an output with more elements than they count; then tells all tensors
+   and whatever else depends on the description alone. The output stands in for absent tensors. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result) {
     dmlops_out_begin(planning);
@@ -27320,7 +27320,7 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
+/* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27334,13 +27334,13 @@ DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const d
     return !is_direct || (is_scattered && (products >= 67108864));
 }
 
-/* Words from one product to the next of a left factor in order: its rows, side by side. */
+/* Words per product in a packed left factor: all its rows, padded to vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
 }
 
-/* Whether both factors are put in order first where no window is: if one of them has no whole vectors (it `has_gaps`),
-   no two matrices share any of them, and each element is read often. */
+/* Whether both factors are copied first, without a window: if one of them cannot be loaded in whole vectors (it
+   `has_gaps`), no two matrices share any of them, and each element is read often. */
 DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
     if (!has_gaps || (dmlops_min(found->rows, found->columns) < 256)) {
         return 0;
@@ -27359,7 +27359,7 @@ DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlo
     return (products >= 134217728) && (elements < dmlops_divide(INT64_C(2147483648), 4));
 }
 
-/* The same with both factors in order, of which `vector` elements take 16 bytes. */
+/* The same matrices with both factors copied, where `vector` elements take 16 bytes. */
 DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
     dmlops_plan_Matrices* result) {
     dmlops_plan_Side made_1;
@@ -27372,8 +27372,8 @@ DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
-   one after the other. */
+/* The layout of a copied factor, whose `own` rows or columns run along `axis`: lines padded to whole vectors, matrix by
+   matrix. */
 DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, vector),
@@ -27400,20 +27400,20 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The words of both factors in order. */
+/* The words of both copied factors. */
 DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
     vector) {
     return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
         made->right.matrix), made->count), 4), vector);
 }
 
-/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
+/* Whether matrices have so few products that latency, not throughput, limits them. */
 DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles.
-   `channels` are those of a place of the window. */
+/* The tile for these matrices: as large as leaves enough of them. For phases, small tiles are cheaper than splitting k.
+   `channels` are those of one tap. */
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result) {
     if (found->column_axis == -1) {
@@ -27453,7 +27453,7 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The tile that suits matrices under a window: wide ones, since much is done for what is gathered. */
+/* The tile for matrices with a window: wide ones, which amortize the cost of gathering. */
 DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     is_phased, int64_t depth, dmlops_plan_Tile* result) {
     if (found->rows <= 32) {
@@ -27482,7 +27482,7 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
     return;
 }
 
-/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+/* How groups share the work. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
@@ -27502,7 +27502,7 @@ DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
+/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27591,7 +27591,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     }
 }
 
-/* The macros that say how the output counts as matrices, and what tiles have of a window. */
+/* The macros of the matrices' axes and of the window; `taps_at_once` are the taps that tiles hold at once. */
 DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27613,7 +27613,7 @@ DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), taps_at_once);
 }
 
-/* The pass in which a group has a tile, or a part of its sums; it waits for factors that are put in order. */
+/* The pass in which each group computes a tile or its partial sums. It waits for packed factors. */
 DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered) {
@@ -27639,8 +27639,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_out_dispatch(planning, &groups, is_ordered);
 }
 
-/* Pass `number`, in which each thread puts four elements of a factor in order, or adds up the parts of a sum; that one
-   waits for these. */
+/* Pass `number`, in which each thread packs or copies four elements of a factor, or adds up the partial sums of one
+   element. The latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
@@ -27670,7 +27670,7 @@ DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_pl
     return (tensor->bits == 16) && tensor->is_float;
 }
 
-/* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
+/* How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns. */
 DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
     lines, int64_t depth, dmlops_plan_Halves* result) {
     result->is_along = side->is_along;
@@ -27678,8 +27678,8 @@ DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* How the right factor of a convolution is read: eight pixels beside each other where elements meet one place of the
-   window, which is always inside, else element by element. */
+/* How a convolution's right factor is loaded: eight adjacent pixels at once if each output element meets one tap, which
+   is never outside, else element by element. */
 DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27731,7 +27731,7 @@ DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* How the right factor is read. */
+/* How the right factor is loaded. */
 DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
     if (found->column_axis == -1) {
@@ -27742,8 +27742,8 @@ DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The places of a window that tiles have at once. Then rows of the output count as many columns as keep windows from
-   the next row of the tensor: zeros before that are also those behind this one. */
+/* The taps that tiles hold at once. Each row of the output then counts as many columns as keep its windows clear of the
+   tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -27786,7 +27786,7 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The same, with more columns for a row of the output where tiles have several places at once. */
+/* The same matrices, with padded output rows if tiles hold several taps at once. */
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
     if (row->taps == 1) {
@@ -27810,8 +27810,8 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such that few
-   groups have many products between barriers, and many groups read little for each. */
+/* The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups, one with many
+   products between barriers; if there are many, one with few loads per product. */
 DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result) {
     if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
@@ -27855,7 +27855,7 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     return;
 }
 
-/* Whether a tile of both factors leaves group memory to others; lines are whole vectors and one more. */
+/* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row) {
     (void)planning;
@@ -27866,8 +27866,7 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tile that suits matrices under a window: as large as leaves enough of them. `channels` are those of a place of
-   the window. */
+/* The tile for matrices with a window: as large as leaves enough of them. `channels` are those of one tap. */
 DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, dmlops_plan_UnitTile* result) {
     int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
@@ -27907,7 +27906,7 @@ DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const 
     return;
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. */
+/* The tile for these matrices: as large as leaves enough of them. */
 DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result) {
     if (found->rows <= 16) {
@@ -27965,7 +27964,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     return;
 }
 
-/* The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here. */
+/* The tile for phases: as large as leaves enough of them, since splitting k costs more here. */
 DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result) {
     if (found->rows <= 32) {
@@ -28015,14 +28014,14 @@ DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const d
     return;
 }
 
-/* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
+/* Whether a convolution has enough rows for tiles 128 high, which load less per product, and enough such tiles. */
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
         found, 128, 128) >= 32);
 }
 
-/* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
-   costs less than that. */
+/* How groups share the work. k is split where there are few tiles, if that gains more than adding up the partial sums
+   costs. */
 DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
@@ -28042,20 +28041,20 @@ DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The vectors of eight of the left factor of a convolution, put in order. */
+/* The vectors of eight in a convolution's packed left factor. */
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
         dmlops_plan_ceil_div(planning, found->depth, 8));
 }
 
-/* Threads in a group that works out a tile. */
+/* Threads in a group, given its tile. */
 DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
     (void)planning;
     return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
         tile->wave_columns)), 32);
 }
 
-/* Whether the device has matrix units, both factors are halves, and there is enough to do. */
+/* Whether the device has matrix units, both factors are halves, and there is enough work. */
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -28067,7 +28066,7 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
 }
 
-/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
+/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -28191,7 +28190,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
 }
 
-/* The same with a left factor in order: rows of whole vectors. */
+/* The same matrices with a packed left factor, its rows padded to whole vectors. */
 DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
@@ -28224,7 +28223,7 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
 }
 
-/* Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for the parts. */
+/* Pass `number`, in which each thread packs one item, or adds up partial sums. The latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
@@ -28247,23 +28246,23 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* Whether the factors are bytes, and there is enough to do. */
+/* Whether the factors are bytes, and there is enough work. */
 DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     int64_t least = (found->column_axis == -1) ? 4 : 1;
     return dmlops_plan_is_of_bytes(planning, told, shader) && found->is_worth && (found->rows >= least);
 }
 
-/* How many neighbours of a factor that is a matrix are read at once; `axis` counts that many lines. */
+/* How many adjacent elements of a plain matrix are loaded at once; `axis` has that many lines. */
 DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth) {
     int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
     return ((vector == 16) && side->is_along) ? vector : ((vector >= 4) ? 4 : 1);
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and arithmetic in
-   which to wait for what is read. Deep tiles meet at fewer barriers: on an NVIDIA H200 1.16 to 1.26 times as fast,
-   but 0.8 to 0.9 where lines are turned in registers. */
+/* The tile for these matrices: as large as leaves enough of them. Windows need more groups, and enough arithmetic to
+   hide the latency of their loads. Deep tiles need fewer barriers: 1.16 to 1.26 times as fast on an NVIDIA H200, but
+   0.8 to 0.9 where lines are transposed in registers. */
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     has_units, dmlops_plan_ByteTile* result) {
     int is_windowed = found->column_axis == -1;
@@ -28342,7 +28341,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     return;
 }
 
-/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+/* How groups share the work. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_ByteTile* tile, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
@@ -28357,14 +28356,14 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Threads in a group that works out a tile. */
+/* Threads in a group, given its tile. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile) {
     (void)planning;
     return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
         tile->wave_columns)), 32);
 }
 
-/* How factors under a window are put in order. Few channels are not worth whole vectors. */
+/* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -28388,7 +28387,7 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The same, whose factors are in order. */
+/* The same matrices with packed factors. */
 DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
     dmlops_plan_Matrices* result) {
@@ -28427,7 +28426,7 @@ DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const 
     return;
 }
 
-/* Bytes from one pixel of the right factor to the next along each dimension of the window, in order. */
+/* Strides in bytes along each dimension of the window, in the packed right factor. */
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
@@ -28447,13 +28446,13 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
     return;
 }
 
-/* Whether something is subtracted from the bytes of a factor, as they count in tiles. */
+/* Whether a factor's bytes have a zero point, as tiles hold them: UINT8 always does. */
 DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
     (void)planning;
     return lessens || !tensor->is_signed;
 }
 
-/* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
+/* One dispatch, preceded by one if factors are packed, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -28564,7 +28563,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     }
 }
 
-/* The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are. */
+/* The macros of how factors are loaded: from scratch, `gathered` bytes at once, or from the tensors if that is 0. */
 DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* made, int64_t gathered) {
     const dmlops_plan_Side * left = &made->left;
@@ -28589,7 +28588,7 @@ DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
 }
 
-/* The constants of the pass that multiplies factors in order, behind the parts of sums. */
+/* The constants of the pass that multiplies packed factors, which follow the partial sums in scratch. */
 DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
     part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
@@ -28613,7 +28612,7 @@ DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const d
     return;
 }
 
-/* The constants of a pass that reads the factors where they are. */
+/* The constants of a pass that reads the factors from their tensors. */
 DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
@@ -28625,8 +28624,8 @@ DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const
     return;
 }
 
-/* Pass `number`, in which each thread puts so many bytes of a factor in order, or adds up the parts of a sum; that one
-   waits for these. */
+/* Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up the partial sums of one element. The
+   latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     int64_t number, int64_t vector, int64_t items) {
@@ -28644,7 +28643,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, co
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* The sizes of what a pass goes through. */
+/* The sizes of the box that a pass visits. */
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
     if (one->box_list != -1) {
@@ -28660,7 +28659,7 @@ DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The tensors that are there, as bits. */
+/* The tensors that are present, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
     int64_t found = 0;
@@ -28673,14 +28672,14 @@ DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
+/* Whether a pass writes an output that is present, or an intermediate tensor that is wanted. */
 DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
     wanted) {
     (void)planning;
     return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
 }
 
-/* The intermediate tensors that lead to outputs, and those written with them, as bits. */
+/* The intermediate tensors that lead to outputs, and those written along with them, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Pass_32 made_1;
@@ -28692,8 +28691,8 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
 
-/* The same of some passes, where tensors are there as bits say. The last ones come first, since passes read what
-   earlier ones write. Only recurrences read in circles; this ends since bits only ever join. */
+/* The same for some passes, if the tensors in `there` are present. Goes backwards, since passes read what earlier ones
+   write; only recurrences are circular. Ends because bits are only ever added. */
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
     int64_t wanted = 0;
     int64_t before = -1;
@@ -28713,8 +28712,8 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
     return wanted;
 }
 
-/* All passes, where attention reads and writes these tensors of the description: it reads fewer intermediate ones, and
-   others do not write what it writes. */
+/* All passes, if attention accesses these tensors of the description directly: it reads fewer intermediate ones, and
+   other passes do not write what it writes. */
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
@@ -28752,13 +28751,13 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* A bit, where there is a source. */
+/* The bit, if there is a source. */
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit) {
     (void)planning;
     return (source == -1) ? 0 : dmlops_shift(1, bit);
 }
 
-/* The passes that lead to outputs: attention without copies, sums by groups, where these suit. */
+/* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
 DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
     dmlops_plan_Sources made_1;
@@ -28849,8 +28848,8 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts reads of
-   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
+/* The intermediate tensors kept as halves, as bits: what attention with matrix units or by parts reads as halves, each
+   written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
     int64_t halves = 0;
@@ -28877,7 +28876,7 @@ DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const d
     return halves;
 }
 
-/* Whether passes that lead to outputs read the keys or the values of attention, besides that itself. */
+/* Whether passes that lead to outputs, other than attention itself, read its keys or values. */
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
@@ -28892,7 +28891,7 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
     return 0;
 }
 
-/* The passes that are needed, those of sums in place of what they replace, one or several. */
+/* The passes that are needed, with those of sums in place of the one or several that they replace. */
 DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result) {
@@ -28946,7 +28945,7 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     return -1;
 }
 
-/* What groups work out in a pass of sums; nothing in any other. */
+/* The tile of a pass of sums; empty for any other. */
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
     for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
@@ -28963,7 +28962,7 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The dispatches; none where every output is absent. */
+/* The dispatches; none if every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_out_begin(planning);
@@ -29030,7 +29029,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
 }
 
-/* What is bound in place of tensors that are absent: the first output that is there. */
+/* What is bound in place of absent tensors: the first output that is present. */
 DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     dmlops_plan_Buffer* result) {
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
@@ -29044,8 +29043,9 @@ DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or where groups can
-   wait for one another, for the first step and for all others, or one for all steps where a single group does. */
+/* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. If its groups can
+   wait for each other, there is one for the first step and one for all others instead; if a single group runs it,
+   one for all steps. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
     int64_t place = 0;
@@ -29089,8 +29089,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     }
 }
 
-/* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none, unless it goes on with
-   the others. */
+/* The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads fewer, unless
+   it goes on with the others. */
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step, int goes_on) {
     (void)planning;
@@ -29105,9 +29105,9 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
     return one->reads;
 }
 
-/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, the first step stands for all of a group that
-   is alone; else step 1 for all that follow it, and step 2 for what groups that waited in vain have left of them to
-   a single one. */
+/* The dispatch of a pass, for one step if it is recurrent. If it `goes_on`, step 0 stands for all steps of a single
+   group; else step 1 stands for all after step 0, and step 2 for the single group that completes them if groups gave
+   up waiting. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
@@ -29153,7 +29153,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_2, waits);
 }
 
-/* The dispatch of attention, and one that joins its parts. */
+/* The dispatch of attention, and one that combines its parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits) {
@@ -29180,7 +29180,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     }
 }
 
-/* A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone has. */
+/* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. */
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_AttentionGroups* threads, int waits) {
@@ -29204,7 +29204,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_out_dispatch(planning, &groups, waits);
 }
 
-/* A dispatch. */
+/* One dispatch. */
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told) {
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
@@ -29236,7 +29236,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
 }
 
-/* Elements by their coordinates: vectors of neighbours where these are the output's own. */
+/* By coordinates: in vectors if these are the output's own. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
@@ -29305,7 +29305,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Whether vectors of a tensor are neighbours along a loop. */
+/* Whether a tensor can be loaded in vectors along a loop. */
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
     dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector) {
     int64_t bits = told->tensors.items[dmlops_item(planning, place, told->tensors.count)].bits;
@@ -29325,7 +29325,7 @@ DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlop
     return 1;
 }
 
-/* The other dimension of blocks, along which an input is better read, if they are any use. */
+/* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
 DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
     dmlops_plan_Loop_16* loops, int64_t vector) {
     if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
@@ -29342,7 +29342,7 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
     return -1;
 }
 
-/* Loops over square blocks, neighbours along both dimensions one after the other. */
+/* Loops over patches of square blocks, so that neighbouring threads stay close along both dimensions. */
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
@@ -29375,7 +29375,7 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* All tensors in step, as their sizes are those of what is gone through. */
+/* All tensors in step, since they have the sizes of the one visited. */
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
     int64_t unroll = 0;
     int64_t each = 0;
@@ -29503,7 +29503,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Shaders do not check bounds, so nothing may reach beyond a tensor or count past 32 bits. */
+/* Shaders do not check bounds, so nothing may reach beyond a tensor or overflow 32 bits. */
 DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
     int64_t span) {
     if ((span < INT64_C(4294967296)) && (dmlops_multiply(span, tensor->bits) > dmlops_multiply(bytes, 8))) {
@@ -29564,7 +29564,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
     return;
 }
 
-/* Loops, at least one. */
+/* The loops, or a single iteration if there are none. */
 DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
     if (loops->count == 0) {
@@ -29584,7 +29584,7 @@ DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The same movement in elements of up to 16 bytes, where it copies runs of them. */
+/* The same movement in wider elements, up to 16 bytes, if it copies contiguous runs. */
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
     const dmlops_plan_Loop * inner = &moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
@@ -29650,9 +29650,9 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The same movement down strips of a cache line, where the index chooses the row to read from. Row by row, every
-   element of a row may come from another row; by the time its neighbours in memory are wanted, the cache has lost
-   them. The rows of a strip fit. */
+/* The same movement down strips as wide as a cache line, if indices select the row to read from. Row by row, each
+   element of a row may come from another row of the input, and by the time its neighbours in memory are needed, the
+   cache has evicted them. The rows of a strip fit. */
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
     int64_t rank = moved->loops.count;
@@ -29690,7 +29690,7 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The movement as it is, in as few loops as possible. */
+/* The movement as described, in as few loops as possible. */
 DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told, dmlops_plan_Moved*
     result) {
     dmlops_plan_Loop_16 made_1;
@@ -29705,7 +29705,7 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How many of an element's indices are loaded at once, where they lie side by side; else 1. */
+/* How many of an element's indices are loaded at once, if they are contiguous; else 1. */
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits) {
     int64_t width = dmlops_gcd(moved->lookups.count, dmlops_divide(128, index_bits));
@@ -29722,7 +29722,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const d
     return width;
 }
 
-/* The one dispatch that gathers, in the fastest variant of the shader. */
+/* The one dispatch that gathers, with the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
     dmlops_plan_Moved made_1;
     dmlops_plan_moved_of(planning, told, &made_1);
@@ -29815,7 +29815,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* An output by its last two dimensions; one row where there is one dimension alone. */
+/* An output by its last two dimensions; with one row if it has only one dimension. */
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result) {
     int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
@@ -29826,7 +29826,7 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The constants of a pass with so many tiles down and across each plane. */
+/* The constants of a pass with that many tiles down and across each plane. */
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result) {
@@ -29851,7 +29851,7 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     return;
 }
 
-/* The entries that most tiles need: the box of an element, and what further elements add to it. */
+/* The entries that most tiles need: the box of one element, and what the other elements add to it. */
 DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, int64_t across, int64_t rows) {
     int64_t count = 1;
@@ -29870,7 +29870,7 @@ DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, cons
     return count;
 }
 
-/* The tile of a group. */
+/* A group's tile. */
 DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_NearbyTile* result) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->nearby.output,
@@ -29895,7 +29895,7 @@ DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* One dispatch; the passes of the definition where groups have no room. */
+/* One dispatch; the definition's own passes if groups have no room. */
 DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_NearbyTile tile;
@@ -29937,7 +29937,7 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The bits of an element that make it nonzero: all, of a float all but the sign. */
+/* A mask of the bits that make an element nonzero: all but the sign of a float, else all. */
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
     if (is_float) {
@@ -29949,7 +29949,7 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
     return (bits == 16) ? "0xffff" : ((bits == 32) ? "0xffffffff" : "0xffffffffffffffff");
 }
 
-/* Three dispatches, the second of one group. */
+/* Three dispatches, the second with one group. */
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
@@ -30009,7 +30009,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* Whether elements that follow one another are neighbours. */
+/* Whether elements are contiguous in row-major order. */
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t stride = 1;
     for (int64_t place = 0; place < tensor->sizes.count; ++place) {
@@ -30023,7 +30023,7 @@ DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_
     return 1;
 }
 
-/* The one dispatch, which writes the next state, too. */
+/* The one dispatch, which also writes the next state. */
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told) {
     dmlops_plan_check_span(planning, &told->output);
     int64_t count = dmlops_plan_element_count(planning, &told->output.sizes);
@@ -30117,7 +30117,7 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
+/* The window along one of its dimensions, counted from the last; a single tap beyond the first dimension. */
 DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result) {
     int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
@@ -30145,7 +30145,7 @@ DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether the shader has such a way for the description. */
+/* Whether the shader can slide the window of this description. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
@@ -30166,8 +30166,8 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return is_straight;
 }
 
-/* Whether a contraction has a window, and so few rows for each group of channels that they make no tile, or so few
-   products that tiles leave most of a GPU idle. Places that are quotients only blocks have. */
+/* Whether a contraction has a window, and so few rows per channel group that they make no tile, or so few products that
+   tiles leave most of a GPU idle. Fractional steps require blocks. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -30183,7 +30183,7 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     return ((found->rows < 4) || (products <= few)) && dmlops_plan_in_blocks(planning, told, shader);
 }
 
-/* Whether threads work out blocks. */
+/* Whether threads compute blocks. */
 DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
@@ -30206,7 +30206,7 @@ DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_
     return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
 }
 
-/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
+/* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
     int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
@@ -30214,26 +30214,26 @@ DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dml
         dmlops_multiply(down->places, across->places)), channels);
 }
 
-/* What the first place of the window for element 0 leaves over. */
+/* The remainder at the first tap of the window for element 0. */
 DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
     (void)planning;
     return dmlops_modulo(line->first, line->divisor);
 }
 
-/* How far elements are apart that leave the same remainder. */
+/* The distance between elements that leave the same remainder. */
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
     (void)planning;
     return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
 }
 
-/* How far the windows of so many neighbours reach together. */
+/* The extent that the windows of so many adjacent elements cover together. */
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
     return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
         dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
         line->divisor), 1);
 }
 
-/* Whether a thread can hold what a block of that size needs. */
+/* Whether a thread's registers can hold what a block of that size needs. */
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns) {
     int is_small = (dmlops_multiply(rows, columns) <= 64) && (dmlops_min(down->step, across->step) > 0);
@@ -30243,7 +30243,7 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
         columns)) <= 40);
 }
 
-/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
+/* The block of a thread: as large as leaves enough of them, if up to `shares` threads share each. */
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares,
     dmlops_plan_Block* result) {
@@ -30287,13 +30287,13 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How many threads may share the layers of a block: those of a sum. */
+/* How many threads may share the layers of a block: more than one for sums only. */
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers) {
     return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
 }
 
-/* How many threads share a block: more where there are few blocks. */
+/* How many threads share a block: more if there are few blocks. */
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
     int64_t shares = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
@@ -30303,7 +30303,7 @@ DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t b
     return shares;
 }
 
-/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
+/* How many adjacent elements along the last dimension form aligned vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t last = dmlops_subtract(tensor->sizes.count, 1);
     int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
@@ -30317,7 +30317,7 @@ DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const
     return vector;
 }
 
-/* How many threads share a window, so that they read neighbours: more where there are few windows. */
+/* How many threads share a window, reading adjacent taps: more if there are few windows. */
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
     int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
     while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
@@ -30327,7 +30327,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
     return lanes;
 }
 
-/* How weights are read, in the order of the shader's constants; nothing where there are none. */
+/* How weights are read, in the order of the shader's constants; empty if there are none. */
 DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
     if (shader->sliding.weights == -1) {
@@ -30390,8 +30390,7 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
-   along. */
+/* The tensor's strides along the dimensions of the output, except those that the window moves along. */
 DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 steps;
@@ -30490,7 +30489,7 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block->lead);
 }
 
-/* Whether other outputs are there, too, which only blocks give. */
+/* Whether other outputs are wanted, too, which only blocks can compute. */
 DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     (void)planning;
@@ -30503,7 +30502,7 @@ DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* One dispatch; the passes of the definition where windows do not fit. */
+/* One dispatch; the definition's own passes if windows do not fit. */
 DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
@@ -30614,7 +30613,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The same with rows and columns, and with them the factors, in each other's place. */
+/* The transposed problem: rows and columns, and with them the factors, swapped. */
 DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result) {
     (void)planning;
@@ -30629,7 +30628,7 @@ DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The matrices, turned where they have too many rows. */
+/* The matrices, transposed if they have too many rows. */
 DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Matrices* found, dmlops_plan_Thin* result) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -30647,7 +30646,7 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether there are few rows or columns, enough to do, and whole vectors of floats to read. */
+/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. */
 DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     if ((told->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
@@ -30664,7 +30663,7 @@ DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_pl
         vector) == vector);
 }
 
-/* As many lanes as keep a GPU busy. Sums are worked out in parts where there are few groups even so. */
+/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
 DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
     vector, dmlops_plan_Lanes* result) {
     int is_along = matrices->right.is_along;
@@ -30692,7 +30691,7 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* One dispatch, and one after it where sums are worked out in parts. */
+/* One dispatch, followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Thin thin;
@@ -30756,8 +30755,8 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Products, under a window from its first place on the right factor to its last: a convolution backward with steps of 1
-   is one forward then. */
+/* Plans the products with the window's taps in the order in which they lie on the right factor: a backward convolution
+   with steps of 1 becomes a forward one. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -30776,9 +30775,9 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
     }
 }
 
-/* Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over the input,
-   others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the passes of the
-   definition where those are as good. */
+/* Bytes and thin matrices take passes of their own; windows with few rows or few products slide over the input; others
+   use matrix units where these suit, else tiles of ordinary arithmetic, else the definition's own passes where those
+   are as good. */
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
@@ -30812,7 +30811,7 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
     }
 }
 
-/* The least power of 2 that is not below a number, 1 or more. */
+/* The least power of 2 that is not below a positive number. */
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
     (void)planning;
     return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
@@ -30854,7 +30853,7 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The vectors of a part of a set: the whole of it if there are enough sets to keep a GPU busy. */
+/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU. */
 DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing) {
     int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
@@ -30880,8 +30879,8 @@ DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. The last stride of a
-   loop is the one to order them by. */
+/* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. A loop's last stride is
+   the one to sort them by. */
 DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_int_8 found;
@@ -30949,7 +30948,7 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The elements that make up a vector: neighbours in the input, and in the output if it has as many elements. */
+/* The elements of a vector: adjacent in the input, and in the output if it has as many elements. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
     const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
@@ -30973,7 +30972,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
     return vector;
 }
 
-/* One dispatch; two where sets are reduced in parts. */
+/* One dispatch; two if sets are reduced in parts. */
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
@@ -31074,7 +31073,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_dispatch_sets(planning, &made_15, parts, count, 1, 2);
 }
 
-/* A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole set. */
+/* Pass `number` over sets in parts of `extent` vectors; `count` is the number of elements of a whole set. */
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     int64_t count, int64_t vector, int64_t number) {
     dmlops_plan_Sharing sharing;
@@ -31124,8 +31123,8 @@ DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const d
     return (rows->read | rows->each) | rows->of_rows;
 }
 
-/* Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, those that are single
-   of 1, and outputs all elements that they should have. */
+/* Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1; single ones have
+   size 1 throughout, and outputs have all elements that they should. */
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
@@ -31155,8 +31154,8 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     return 1;
 }
 
-/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. A tensor has a
-   stride of 0 where all neighbours are the same element. */
+/* The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor has stride 0
+   where all neighbours are the same element. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, shader->rows.source,
@@ -31196,7 +31195,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* For each tensor the neighbours along a row that make up a vector; 1 for those that are absent. */
+/* For each tensor the adjacent elements along a row that make up a vector; 1 for absent ones. */
 DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
     const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
@@ -31227,7 +31226,7 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
     return;
 }
 
-/* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
+/* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
     int64_t vector = 0;
@@ -31241,7 +31240,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const 
     return vector;
 }
 
-/* How rows lie in tensors. Without statistics, any loop makes a row, and the innermost is the best. */
+/* How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best. */
 DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result) {
     dmlops_plan_int_8 between;
@@ -31290,7 +31289,7 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros that say how tensors are read and written along a row. */
+/* The macros of how tensors are accessed along a row. */
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
     int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
@@ -31313,7 +31312,7 @@ DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dml
     }
 }
 
-/* Loops as shaders take them, with one stride for each tensor. */
+/* Loops as shaders take them, with one stride per tensor. */
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_10* result) {
     dmlops_plan_Loop_16 made_1;
@@ -31336,7 +31335,7 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* One dispatch; the passes of the definition where tensors do not fit together. */
+/* One dispatch; the definition's own passes if tensors do not fit together. */
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
@@ -31429,7 +31428,7 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* The dispatch, over the segments that loops go through. */
+/* The dispatch, over the segments that `loops` visit. */
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
@@ -31460,7 +31459,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_out_dispatch(planning, &groups, told->waits);
 }
 
-/* Elements of a line that are loaded and stored at once: neighbours, at most 4 of them and 16 bytes. */
+/* Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16 bytes. */
 DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
     dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops) {
     (void)planning;
@@ -31480,7 +31479,7 @@ DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_
     return vector;
 }
 
-/* One dispatch, or three where lines are cut into segments. */
+/* One dispatch, or three if lines are cut into segments. */
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
@@ -31682,8 +31681,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &last, &loops);
 }
 
-/* Chooses for each element the last update, and writes all elements. Where updates are few, all elements are copied
-   first, and nothing is asked of those that get none: only places of updates are read and written besides. */
+/* Chooses the last update of each element, and writes all elements. If updates are few, all elements are copied first,
+   so that only the targets of updates are touched besides. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->indices);
@@ -31811,7 +31810,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
+/* The least power of 2 that is not below `number`, but no more than `limit`, itself a power of 2. */
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
     int64_t power = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
@@ -31820,7 +31819,7 @@ DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t
     return power;
 }
 
-/* How many taps most elements have along an axis where what is read is weighted by its distance. */
+/* The taps that most elements have along an axis if their weights depend on distance. */
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output) {
     int64_t ratio = 1;
@@ -31832,7 +31831,7 @@ DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dm
     return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
 }
 
-/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
+/* Threads side by side for a row of that many vectors: fewer than 32 if that cuts the total by more than an eighth. */
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
     int64_t best = dmlops_plan_power_above(planning, vectors, 32);
     int64_t across = best;
@@ -31846,7 +31845,7 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int6
     return best;
 }
 
-/* The taps along an axis for which there is room, in tables of so many entries. */
+/* The taps along an axis that tables of that many entries have room for. */
 DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
     entries, int64_t taps) {
     while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
@@ -31856,7 +31855,7 @@ DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dml
     return taps;
 }
 
-/* A tile of few elements: one for each thread, with many taps under way. */
+/* A tile of few elements: one per thread, with many taps in flight. */
 DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
     dmlops_plan_SeparableTile* result) {
     int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
@@ -31875,8 +31874,8 @@ DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
-   are. */
+/* A tile of an output that is narrower than the tensor: taps are reduced vertically, with coalesced loads, before they
+   are reduced horizontally. */
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
     dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result) {
     int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
@@ -31899,7 +31898,7 @@ DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dm
     return;
 }
 
-/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
+/* A tile for the output's sizes: as many planes and rows as leave enough groups. */
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
     dmlops_plan_Extent extent;
@@ -31954,7 +31953,7 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     return;
 }
 
-/* The pass that applies, by its place, or NONE. */
+/* The pass that applies, by its place; NONE if none does. */
 DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     for (int64_t place = 0; place < shader->separable.count; ++place) {
@@ -31971,7 +31970,7 @@ DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, co
     return -1;
 }
 
-/* One dispatch; the passes of the definition where none of taps applies. */
+/* One dispatch; the definition's own passes if no separable one applies. */
 DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
@@ -32035,13 +32034,13 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The least power of 2 that is not below a number, 2 or more. */
+/* The least power of 2 that is not below `number`, 2 or more. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number) {
     (void)planning;
     return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
 }
 
-/* The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate. */
+/* Threads per line of a selecting group, or 0 if lines are sorted; `entry` is the bytes of a candidate. */
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry) {
     if ((length <= 512) || (wanted > 64)) {
@@ -32056,8 +32055,8 @@ DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, i
     return (threads <= 512) ? threads : 0;
 }
 
-/* How many lines a group has, with so many threads each: several only where they lie side by side, in no more than
-   `TOP_K_ABREAST` bytes and as group memory has room for. */
+/* Lines per group, with `threads` threads each: several only if they are interleaved, span at most `TOP_K_ABREAST`
+   bytes, and fit in shared memory. */
 DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry) {
     if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
@@ -32075,7 +32074,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const
     return lines;
 }
 
-/* A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved. */
+/* One dispatch that selects; or one that sorts, and one for each time that the number of runs halves. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     int64_t bits = told->input.bits;
     dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)told->largest);
@@ -32094,7 +32093,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     }
 }
 
-/* One dispatch, so many threads a line. */
+/* One dispatch, with `threads` threads per line. */
 DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
     entry) {
     dmlops_plan_check_span(planning, &told->input);
@@ -32157,7 +32156,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* A dispatch that sorts tiles, and one more whenever the number of runs is halved. */
+/* A dispatch that sorts tiles, and one for each time that the number of runs halves. */
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);

@@ -1,4 +1,4 @@
-"""HLSL compute shaders: one file an operator, from the form of its schedule."""
+"""HLSL compute shaders: one file per operator, by the form of its schedule."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from dmlgen.text import Text
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor in a shader: `name` of the resource; names that belong to it begin with `macro` or `function`.
+    """A tensor in a shader: `name` is that of the resource; other names start with `macro` or contain
+    `function`.
 
-    `local` is the variable with an element, `types` the data types it may have, `bits` their sizes,
+    `local` is the variable for an element, `types` are the data types it may have, `bits` their sizes,
     `values` the HLSL types in which its elements are computed.
     """
 
@@ -49,10 +50,10 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Gather:
-    """A shader that copies one input element for every output element, found by looking up indices.
+    """A shader that copies one input element for every output element, which it finds by looking up indices.
 
-    `max_lookups` is the most indices that one element takes; `element_sizes` maps the bytes of an element to
-    the data types of that size.
+    `max_lookups` is the largest number of indices for one element; `element_sizes` maps the bytes of an
+    element to the data types of that size.
     """
 
     operator: str
@@ -72,14 +73,14 @@ class Gather:
 class Shader:
     """A shader that works element by element.
 
-    `value` is the text of the element, once `value_lines` have run; `place` that of its offset in the output,
-    which `is_shifted` by a constant where shaders go through all tensors in step.
+    `value` is the text of the element, after `value_lines`; `place` that of its offset in the output, which
+    `is_shifted` by a constant in shaders that step through all tensors together.
     """
 
     operator: str
     summary: Text
     moves: tuple[str, ...]
-    limited: tuple[str, ...]  # tensors whose least and greatest values matter
+    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
     inputs: tuple[Tensor, ...]
     output: Tensor
     over: Tensor
@@ -105,7 +106,7 @@ class Shader:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The shaders of all operators whose semantics are declared."""
+    """The shaders of all operators with declared semantics."""
     functions, halves = Functions(templates), Functions(templates, in_halves=True)
     plans = plans_of(RUNTIME)
 
@@ -145,7 +146,7 @@ def _map(
     called = printer.functions.union(*(one.functions for one in activations))
     values = _value_types((*inputs, output))
     if {"float", "double"} <= values and any(map(_converts_integers, ir.walk(schedule.value))):
-        values.add("int")  # which would suit the functions of both
+        values.add("int")  # either floating-point overload would do
     all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
     if all(any(one.kind == "float" for one in types) for types in all_16):
         stored = {_value_type(one) for types in all_16 for one in types}
@@ -165,7 +166,7 @@ def _map(
         arrays=tuple(uniforms.arrays),
         params=map_params(plans, operator, uniforms, (*inputs, output)),
         value_lines=tuple(value_lines),
-        value=value.removeprefix(f"({output.macro}_VALUE)"),  # what shaders return is of that type anyway
+        value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
         place_lines=tuple(place_lines),
         place=offset,
         is_shifted=schedule.place is not None and is_shifted(schedule.place),
@@ -175,7 +176,7 @@ def _map(
 
 
 def _converts_integers(node: ir.Expr) -> bool:
-    """Whether it makes an element of an integer that is none."""
+    """Whether it converts an integer that is not an element into one."""
     match node:
         case ir.Call(function="convert", arguments=(item, _)):
             return item.type in (ir.INT, ir.BOOL)
@@ -183,13 +184,13 @@ def _converts_integers(node: ir.Expr) -> bool:
 
 
 def _of_16_bits(registry: Registry, tensor: Tensor) -> list[EnumEntry]:
-    """The data types of 16 bits that a tensor may have; floats among them are halves."""
+    """The 16-bit data types that a tensor may have; floats among them are halves."""
     types = (registry.data_type[name] for name in tensor.types)
     return [one for one in types if one.bits == 16]
 
 
 def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:
-    """The constants of a shader that works element by element, of tensors read and then the one written."""
+    """The constants of an element-wise shader, given the tensors it reads and then the one it writes."""
     schedule = operator.schedule
     assert schedule is not None
     aligned = is_aligned(schedule)
@@ -242,7 +243,7 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
 
 @dataclass(frozen=True)
 class FormShader:
-    """A shader of a form of its own: its tensors by role, and its steps by case as HLSL.
+    """A shader with a form of its own: its tensors by role, and its steps by case as HLSL.
 
     `activations` are those that may be fused into it.
     """
@@ -262,7 +263,7 @@ class FormShader:
     resources: tuple[Resource, ...]
 
     def functions(self, *names: str) -> tuple[str, ...]:
-        """The texts of these functions, of those that the steps call, and of what they need."""
+        """The texts of these functions, of those that the steps call, and of their dependencies."""
         return self.library.closure({*names, *self.called}, _value_types(self.tensors))
 
     @property
@@ -311,7 +312,7 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
 
 
 def _shifted(node: ir.Expr) -> ir.Expr:
-    """A step with a faster function for exponentials, from whose arguments the greatest is subtracted."""
+    """A step that uses a faster function for exponentials, whose arguments have the maximum subtracted."""
     found = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "exp")
     return ir.substitute(node, {part: replace(part, function="exp_shifted") for part in found})
 

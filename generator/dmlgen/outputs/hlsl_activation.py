@@ -1,4 +1,4 @@
-"""Fused activations as HLSL: what an operator's shader may make of a result before it stores it."""
+"""Fused activations as HLSL: what an operator's shader may apply to a result before it stores it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dmlgen.schedules import elementwise
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation of one element, `input`: `text` is its value, once `lines` have run.
+    """An activation of one element, `input`: `text` is its value, after `lines`.
 
     `parameters` are the names of its members, in their order; `value` is the operator's type.
     """
@@ -27,7 +27,7 @@ class Activation:
 
 
 def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[Activation, ...]:
-    """The activations that an operator's shader can take; their elements have the type `macro`_VALUE.
+    """The activations that an operator's shader supports; their elements have the type `macro`_VALUE.
 
     They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
     """
@@ -61,7 +61,7 @@ class _Printer(HlslPrinter):
         self._macro = macro
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
-        name = self.uniforms.name(node)  # a parameter: all are floats
+        name = self.uniforms.name(node)  # a parameter; all of them are floats
         return super().print(node, outer) if name is None else name
 
     def element_type(self, type_: ir.Type) -> str:

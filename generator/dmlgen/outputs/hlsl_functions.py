@@ -1,10 +1,10 @@
-"""The HLSL functions that shaders call: whole texts of overloads, as few as a shader needs.
+"""The HLSL functions that shaders call: complete texts of overloads, as few as a shader needs.
 
-Each file below `hlsl/functions` and `hlsl/elements` holds the overloads of one function, after a comment that
-says what it computes; a function may have overloads in both folders, and is written once where those for
-float and double differ in what `hlsl/reals.hlsl` names. Functions in `hlsl/halves` take the place of their
-namesakes for floats in `hlsl/functions` where all floats that a shader loads and stores are halves: they are
-as exact as those can show, and cost less.
+Each file in `hlsl/functions` and `hlsl/elements` has the overloads of one function, after a comment on what
+it computes. A function may have overloads in both folders, and is written once if those for float and double
+differ only in the names of `hlsl/reals.hlsl`. Functions in `hlsl/halves` replace those of the same name for
+floats in `hlsl/functions` where all floats that a shader loads and stores are halves: they are exact enough
+for those, and cheaper.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from dmlgen.outputs.render import Templates
 
-NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # of numbers in general; with integer types, too
+NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # floating-point only; also integer types
 HALVES, REALS = "hlsl/halves", "hlsl/reals.hlsl"
 VALUE_TYPES = frozenset({"float", "double", "int", "uint", "int64_t", "uint64_t"})
 
@@ -37,16 +37,17 @@ class Overload:
     name: str
     types: tuple[str, ...]
     words: frozenset[str]
-    calls: frozenset[str]  # words that a parenthesis follows
+    calls: frozenset[str]  # words followed by a parenthesis
     text: str
     comment: str
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The functions of a shader that may work on halves: those it needs anyway, for halves alone, for others.
+    """The functions of a shader that may work on halves: those needed in any case, for halves only,
+    otherwise.
 
-    `halves` is empty where they need no functions of their own.
+    `halves` is empty if they need no functions of their own.
     """
 
     always: tuple[str, ...]
@@ -55,7 +56,7 @@ class Choice:
 
     @property
     def is_precise(self) -> bool:
-        """Whether a function depends on an order of operations that no driver may change."""
+        """Whether a function depends on an order of operations that drivers must not change."""
         return any("precise " in text for text in (*self.always, *self.others))
 
     @property
@@ -65,7 +66,7 @@ class Choice:
 
 
 class Functions:
-    """All functions there are, by name; with `in_halves` those that are right for halves."""
+    """All functions, by name; with `in_halves`, those that suffice for halves."""
 
     def __init__(self, templates: Templates, in_halves: bool = False) -> None:
         reals = (templates.directory / REALS).read_text(encoding="utf-8")
@@ -92,9 +93,9 @@ class Functions:
         return frozenset(self._overloads)
 
     def closure(self, names: Iterable[str], types: Iterable[str]) -> tuple[str, ...]:
-        """The texts of functions that are called with elements of these types, and of all that they call.
+        """The texts of functions called with elements of these types, and of all that they call.
 
-        Each stands after those that it calls; overloads that no call can mean are left out.
+        Each follows those that it calls; overloads that no call can resolve to are left out.
         """
         return tuple(_texts(self._needed(names, types)))
 
@@ -105,8 +106,8 @@ class Functions:
         types: Collection[str],
         types_of_halves: Collection[str] = ("float",),
     ) -> Choice:
-        """The same, beside what `halves` has for elements of type float that are stored as halves, and for
-        those of other types that are there with these."""
+        """The same, together with what `halves` has for floats that are stored as halves, and for elements of
+        other types that occur with these."""
         exact, short = self._needed(names, types), halves._needed(names, types_of_halves)
         if not any(one.file.startswith(HALVES) for one in short):
             return Choice(tuple(_texts(exact)))
@@ -119,8 +120,8 @@ class Functions:
         )
 
     def _reaches(self, overload: Overload, others: Collection[Overload]) -> bool:
-        """Whether a function calls one of these, or one that does: each is looked at once, as overloads may
-        call others of their name."""
+        """Whether a function calls one of these, directly or indirectly. Ends: each is visited once, since
+        overloads may call others of the same name."""
         seen: set[Overload] = set()
         waiting = [overload]
         while waiting:
@@ -135,7 +136,7 @@ class Functions:
         return False
 
     def _needed(self, names: Iterable[str], types: Iterable[str]) -> list[Overload]:
-        """Functions that are called with elements of these types, and all that they call, in order."""
+        """Functions called with elements of these types, and all that they call, in order."""
         kept: dict[Overload, None] = {}
         values = frozenset(types)
         waiting = [one for name in sorted(names) for one in self._meant(name, values)]
@@ -149,7 +150,8 @@ class Functions:
         return self._in_order(kept)
 
     def _in_order(self, kept: Collection[Overload]) -> list[Overload]:
-        """File by file, each after those with functions that it calls; those of numbers call no others."""
+        """File by file, each after those with functions it calls; functions of numbers call none of
+        elements."""
         files: dict[str, list[Overload]] = {}
         for overload in self._all:
             if overload in kept:
@@ -171,7 +173,7 @@ class Functions:
         return [overload for file in order for overload in files[file]]
 
     def _meant(self, name: str, types: frozenset[str]) -> list[Overload]:
-        """The overloads for elements of these types; all where that leaves none."""
+        """The overloads for elements of these types; all if there are none."""
         if name not in self._overloads:
             raise KeyError(f"there is no HLSL function {name}")
 
@@ -183,7 +185,7 @@ class Functions:
         return [one for one in self._overloads[name] if fits(one)] or self._overloads[name]
 
     def _called(self, name: str, caller: Overload) -> list[Overload]:
-        """The overloads that a function can mean, by all types that it mentions."""
+        """The overloads that a call may resolve to, judging by all types that the caller mentions."""
         overloads = self._overloads[name]
         known = VALUE_TYPES & caller.words
         fitting = [one for one in overloads if VALUE_TYPES & set(one.types) <= known]
@@ -194,7 +196,7 @@ class Functions:
 
 
 def written_out(text: str, reals: str) -> str:
-    """A file with two functions in place of each that is written once, for float and for double."""
+    """A file in which each function written once is replaced by two, for float and for double."""
     names = [match.groups() for match in _NAMED.finditer(reals + text)]
     single, double = {name: one for name, one, _ in names}, {name: other for name, _, other in names}
 
@@ -226,7 +228,7 @@ def _overloads(file: str, text: str) -> Iterator[Overload]:
 
 
 def _texts(overloads: Iterable[Overload]) -> Iterator[str]:
-    """The functions, each under its comment unless that stands above; short ones follow each other."""
+    """The functions, each under its comment unless that is already above; short ones follow each other."""
     text, comment = "", ""
     for overload in overloads:
         if text and overload.comment == comment and "\n" not in overload.text and text.endswith(" }"):

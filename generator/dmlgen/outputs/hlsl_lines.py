@@ -1,7 +1,7 @@
 """Lines of shaders: those that are too long are broken where a person would break them.
 
-Code is broken within as few parentheses as possible, and there at what binds least; a comment behind it goes
-above it first. What is cut off a line of a comment goes to the next one, if that belongs to it.
+Code is broken at the lowest depth of parentheses, and there at the operator that binds least; a comment after
+it is moved above it first. The excess of a comment's line flows into the next one, if that continues it.
 """
 
 from __future__ import annotations

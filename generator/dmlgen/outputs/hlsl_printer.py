@@ -1,8 +1,8 @@
 """Expressions as HLSL.
 
-Integers are `int`, elements have the type in which their tensor is computed. What HLSL has no expression for
-(arrays, loops, reads of a tensor that a condition guards) becomes statements before the expression's text.
-An array of one entry a dimension is never built: the entry that is wanted is worked out where it is wanted.
+Integers are `int`, elements have the type in which their tensor is computed. What is not an expression in
+HLSL (arrays, loops, guarded reads of a tensor) becomes statements before the expression's text. An array with
+one entry per dimension is never built: its entries are computed where they are used.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dmlgen.schedules.softplus import softplus_of
 
 LARGEST = 2**31 - 1
 CHOICE, LOGIC = 0, 1
-"""How tightly `?` binds, and `&&` and `||`. What these join is in parentheses where it is joined by either:
-compilers warn of the one within the other."""
+"""How tightly `?` binds, and `&&` and `||`. Operands of one of the latter that contain the other are put in
+parentheses, since compilers warn about mixing them."""
 COMPARISONS = {
     "==": "Equal({0}, {1})",
     "!=": "!Equal({0}, {1})",
@@ -48,11 +48,11 @@ class HlslPrinter(StatementPrinter):
         self.bounds.known["at"] = (0, LARGEST)
         self.aligned = aligned
         self.quantized: dict[str, None] = {}  # tensors whose limits are needed
-        self.activates = False  # whether a fused activation may follow
+        self.activates = False  # whether there may be a fused activation
         self._named_values: dict[str, str] = {}
 
     def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
-        """Statements, and the name of the offset of a coordinate in a tensor."""
+        """Statements, and the name of a coordinate's offset in a tensor."""
         with self.block() as lines:
             return lines, self._offset(coordinate, strides)
 
@@ -100,7 +100,7 @@ class HlslPrinter(StatementPrinter):
         return "RANK"
 
     def entry(self, sequence: ir.Expr, dimension: str, outer: int) -> str:
-        """The entry of an array for a dimension, in parentheses where `outer` binds tighter."""
+        """The entry of an array for a dimension, in parentheses if `outer` binds tighter."""
         name = self.uniforms.name(sequence)
         if name is not None:
             return f"dimensions[{dimension}].{name}"
@@ -141,7 +141,7 @@ class HlslPrinter(StatementPrinter):
         return offset
 
     def _prepare(self, coordinate: ir.Expr) -> None:
-        """What all dimensions of a coordinate share is worked out before the loop over them."""
+        """Computes what all dimensions of a coordinate share ahead of the loop over them."""
         match coordinate:
             case ir.Call(function="replace", arguments=(original, _, value)):
                 self._named(value)
@@ -162,7 +162,7 @@ class HlslPrinter(StatementPrinter):
                 self._prepare(otherwise)
 
     def _named(self, value: ir.Expr) -> str:
-        """A number that is worked out once: its name, or its text where that is one."""
+        """A number that is computed once: its name, or its text if that is a name."""
         if self.uniforms.name(value) is not None or isinstance(value, ir.Number | ir.Definition | ir.Local):
             return self.print(value)
         key = f"= {value!r}"
@@ -205,7 +205,7 @@ class HlslPrinter(StatementPrinter):
         return super().binary(node)
 
     def _reciprocal(self, divisor: ir.Expr) -> str | None:
-        """That of a divisor that the description gives, if shaders are told it."""
+        """The reciprocal of a divisor from the description, if shaders have it."""
         match divisor:
             case ir.Index(sequence=sequence, index=index):
                 name = self.uniforms.name(sequence)
@@ -223,7 +223,7 @@ class HlslPrinter(StatementPrinter):
         return (found, ATOM) if isinstance(found, str) else (f"{test} ? {found[0]} : {found[1]}", CHOICE)
 
     def chooses_apart(self, node: ir.Conditional) -> bool:
-        """Whether a branch reads a tensor where only its condition makes that possible."""
+        """Whether a branch reads a tensor that must only be read if its condition holds."""
         parts = (part for branch in (node.then, node.otherwise) for part in ir.walk(branch))
         return not self.aligned and any(isinstance(part, ir.Load) for part in parts)
 
@@ -292,7 +292,7 @@ class HlslPrinter(StatementPrinter):
             case ir.Logic(op=op, operands=operands):
                 return self.logic(op).join(self.print(item, COMPARISON) for item in operands), LOGIC
             case ir.Compare(op=op, left=left, right=right) if left.type.kind == "element":
-                text = COMPARISONS[op]  # compilers may assume that floats are no NaN
+                text = COMPARISONS[op]  # compilers may assume that no float is NaN
                 self._use(text.lstrip("!").partition("(")[0])
                 return text.format(self.print(left), self.print(right)), ATOM
             case ir.Conditional():

@@ -1,5 +1,5 @@
-"""The planners of `dmlops.gpu.plans`, read as data: what they are told, how constants lie, and their text as
-C.
+"""The planners of `dmlops.gpu.plans`, read as data: their inputs, the layout of constants, and their
+translation to C.
 
 `model` reads the modules, `params` gives shaders their constant buffers, `functions` translates.
 """

@@ -1,25 +1,25 @@
-"""Planners as C: the small part of Python that they are written in, statement by statement.
+"""Translates planners to C, statement by statement, from the small subset of Python they are written in.
 
 - `int` is `int64_t`. `+ - * // % <<`, `abs`, `min`, `max`, `gcd` and `.bit_length()` are functions of the
-  header: results beyond 64 bits saturate, quotients are rounded down, and division by 0 gives 0.
-- `bool` and `str` are `int` and `const char*`. A text is never made, but for the name of a macro,
+  header: results saturate at 64 bits, quotients are rounded down, and division by 0 gives 0.
+- `bool` and `str` are `int` and `const char*`. Strings are never built, except for the name of a macro,
   f"{text}_END".
-- A record, a NamedTuple, is a struct: given by address, copied where it is kept. What a function gives is
-  made where it is wanted, and a variable that is but another name of what stands elsewhere has its address.
+- A record, a NamedTuple, is a struct: passed by address, copied where it is kept. What a function returns is
+  built where it is needed, and a variable that is only another name for something has its address.
   Fields may be given by name, in their order.
-- A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
-  an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
+- A list with a capacity is a struct that contains its entries. One entry too many refuses the plan, and so
+  does an index beyond the end; a negative one counts from there. Nothing is accessed out of bounds. A list
   without a capacity is the address of static entries.
 - `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
-- `_replace` gives a copy of a record, with other values in some fields.
-- `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
-  `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
+- `_replace` returns a copy of a record, with other values in some fields.
+- `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
+  `any`. The list must not change meanwhile. `while` also ends once the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
 
-A variable has one type, that of its first value; an empty list needs it stated. What a conditional
-expression, `and`, `or` or the condition of `while` holds must be an expression in C, too. Lists are copied
-where Python shares them; `sharing` sees to it that this is the same.
+A variable has one type, that of its first value; an empty list needs it declared. The operands of a
+conditional expression, of `and` and `or`, and the condition of `while` must be expressions in C, too. Lists
+are copied where Python shares them; `sharing` makes sure that this makes no difference.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 
 WIDTH = 120
 
-_RESULT = "result"  # where a function puts a record or a list that it gives
-_MADE = (ast.Call, ast.List, ast.ListComp, ast.Subscript)  # expressions that may make a record or a list
-_FEW = 8  # numbers that are copied all at once, be they there or not
+_RESULT = "result"  # where a function stores a record or a list that it returns
+_MADE = (ast.Call, ast.List, ast.ListComp, ast.Subscript)  # expressions that may build a record or a list
+_FEW = 8  # numbers that are copied all at once, whether in use or not
 
 
 @dataclass(frozen=True)
 class Value:
-    """The text of an expression, and its type; of records and lists, of their address."""
+    """The text of an expression, and its type; for records and lists, the text of their address."""
 
     text: str
     type: Type
@@ -104,7 +104,7 @@ class Value:
 
 
 def c_name(name: str) -> str:
-    """A name that is no keyword of C."""
+    """The name, changed if it is a keyword of C."""
     return f"{name}_" if name in _KEYWORDS else name
 
 
@@ -217,7 +217,7 @@ DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
 
 
 def _puts(plans: Plans) -> Iterator[str]:
-    """A function for every layout of constants."""
+    """A function for each layout of constants."""
     done: set[str] = set()
 
     def put(record: Record) -> Iterator[str]:
@@ -251,7 +251,7 @@ def _puts(plans: Plans) -> Iterator[str]:
 
 
 def head(function: Function) -> str:
-    """The head of a function; records and lists are given by address."""
+    """The head of a function; records and lists are passed by address."""
     parameters = ["dmlops_planning* planning"]
     for name, type_ in function.parameters:
         if type_ != PLANNING:
@@ -270,13 +270,13 @@ def _called(function: Function) -> str:
 
 
 def definition(plans: Plans, function: Function) -> str:
-    """The whole of a function, with its docstring as a comment."""
+    """The text of a function, with its docstring as a comment."""
     check_sharing(function)
     return _Translation(plans, function).text()
 
 
 class _Translation:
-    """One function under way. `lines` is where statements go; `names` are the variables in scope."""
+    """The translation of one function. Statements go to `lines`; `names` are the variables in scope."""
 
     def __init__(self, plans: Plans, function: Function) -> None:
         self.plans = plans
@@ -284,10 +284,10 @@ class _Translation:
         self.module: Module = function.module
         self.lines: list[str] = []
         self.names: dict[str, Value] = {}
-        self._everywhere: dict[str, Value] = {}  # variables that are declared above everything
+        self._everywhere: dict[str, Value] = {}  # variables declared at the top
         self._top: list[str] = []
         self._temporaries = 0
-        self._next_name: str | None = None  # of the record or list that is made next
+        self._next_name: str | None = None  # of the record or list that is built next
 
     def text(self) -> str:
         for name, type_ in self.function.parameters:
@@ -377,7 +377,7 @@ class _Translation:
 
     @contextmanager
     def expression(self, node: ast.AST) -> Iterator[None]:
-        """What is translated inside must need no statements before it."""
+        """What is translated inside must not need statements before it."""
         before = len(self.lines)
         yield
         if len(self.lines) != before:
@@ -393,7 +393,7 @@ class _Translation:
     def assign_new(
         self, node: ast.stmt, name: str, value: ast.expr, wanted: Type | None, body: Sequence[ast.stmt]
     ) -> None:
-        """The same as `assign`; a new record or list is made in its own place."""
+        """Like `assign`, but builds a new record or list in place."""
         if isinstance(value, _MADE) and self.variable(name) is None and self.is_local(name, body):
             self._next_name = c_name(name)
             found = self.expr(value, wanted)
@@ -406,7 +406,7 @@ class _Translation:
         self.assign(node, name, found, body, value)
 
     def is_local(self, name: str, body: Sequence[ast.stmt]) -> bool:
-        """Whether a variable is used in one block alone."""
+        """Whether a variable is used in only one block."""
         return _uses(self.function.node.body, name) == _uses(body, name)
 
     def assign(
@@ -417,7 +417,7 @@ class _Translation:
         body: Sequence[ast.stmt],
         source: ast.expr | None = None,
     ) -> None:
-        """Gives a variable a value. It is declared here, or above everything if it is used outside the
+        """Assigns a value to a variable. It is declared here, or at the top if it is used outside of the
         block."""
         variable = c_name(name)
         target = self.variable(name)
@@ -442,14 +442,14 @@ class _Translation:
         self.copy(target.content, value)
 
     def is_fixed(self, name: str | None) -> bool:
-        """Whether a variable is always the same record or list, so that another may have its address."""
+        """Whether a variable is always the same record or list, so that another may hold its address."""
         whole = self.function.node
         return name is not None and _assignments(whole, name) <= 1 and not _changed([whole], name)
 
     def assign_all(
         self, node: ast.stmt, names: list[ast.expr], values: list[ast.expr], body: Sequence[ast.stmt]
     ) -> None:
-        """Several at once: all values are worked out first."""
+        """Assigns several at once: all values are computed first."""
         plain = [name.id for name in names if isinstance(name, ast.Name)]
         if len(plain) != len(values):
             raise self.module.refused(node, "these targets")
@@ -480,7 +480,7 @@ class _Translation:
 
     @contextmanager
     def loop(self, target: ast.expr, source: ast.expr, body: Sequence[ast.AST]) -> Iterator[None]:
-        """Everything inside is done for each item of what is gone through."""
+        """Translates everything inside once per item of the iterable."""
         outer = dict(self.names)
         items: list[tuple[ast.expr, Value]] = []
         match source:
@@ -529,7 +529,7 @@ class _Translation:
     def span(
         self, source: ast.expr, targets: list[ast.expr]
     ) -> tuple[str, str, list[tuple[ast.expr, Value]]]:
-        """First number, end, and the list of what is gone through: a list, or a part of it."""
+        """The first number, the end, and the list that is iterated over: a list, or a slice of one."""
         match source:
             case ast.Subscript(value=owner, slice=ast.Slice(lower=lower, upper=upper, step=None)):
                 whole = self.list_of(owner)
@@ -548,7 +548,7 @@ class _Translation:
         return value
 
     def bind(self, target: ast.expr, value: Value) -> None:
-        """Names an item of what is gone through."""
+        """Names an item of the iterable."""
         if not isinstance(target, ast.Name):
             raise self.module.refused(target, "this target")
         name = c_name(target.id)
@@ -599,7 +599,7 @@ class _Translation:
             self.insert(owner, None if method == "append" else arguments[0], arguments[-1])
 
     def extend(self, owner: Value, source: ast.expr) -> None:
-        """Appends numbers: those of a list, or one so many times."""
+        """Appends numbers: those of a list, or one number repeatedly."""
         match source:
             case ast.BinOp(left=ast.List(elts=[item]), op=ast.Mult(), right=count):
                 called, given = "fill", [self.expr(count), self.expr(item)]
@@ -624,7 +624,7 @@ class _Translation:
         )
 
     def tell(self, call: ast.Call, method: str, arguments: list[ast.expr]) -> None:
-        """A method of `Planning` that gives nothing."""
+        """A method of `Planning` without a result."""
         match method, arguments:
             case "define" | "define_text", [name, value]:
                 texts = [*self.macro(name), self.expr(value).text]
@@ -649,7 +649,7 @@ class _Translation:
             self.lines += self.nothing()
 
     def bind_all(self, call: ast.Call, resources: ast.expr) -> None:
-        """The buffers of a record, each read or written as it is declared."""
+        """The buffers of a record, each read or written as declared."""
         record = self.expr(resources)
         if not isinstance(record.type, Record):
             raise self.module.refused(call, "bind() of this")
@@ -663,7 +663,7 @@ class _Translation:
             self.lines.append(f"dmlops_out_{method}(planning, {buffer.text});")
 
     def nothing(self) -> list[str]:
-        """Statements that return, with a value that means nothing where there must be one."""
+        """Statements that return, with a dummy value if there must be one."""
         result = self.function.result
         if result == NOTHING:
             return ["return;"]
@@ -672,7 +672,7 @@ class _Translation:
         return [f"memset({_RESULT}, 0, sizeof *{_RESULT});", "return;"]
 
     def macro(self, name: ast.expr) -> tuple[str, str]:
-        """The two parts of a macro's name, the second one a literal."""
+        """The two parts of a macro's name, the second of which is a literal."""
         match name:
             case ast.Constant(value=str(text)):
                 return c_string(""), f"DMLOPS_TEXT({c_string(text)})"
@@ -696,7 +696,7 @@ class _Translation:
     # Expressions.
 
     def expr(self, node: ast.expr, wanted: Type | None = None) -> Value:
-        """An expression; `wanted` is the type of lists that it writes down."""
+        """An expression; `wanted` is the type of list displays in it."""
         number = constant(self.module, node)
         if number is not None:
             return Value(_number(number), INT)
@@ -784,7 +784,7 @@ class _Translation:
     def collected(
         self, node: ast.expr, wanted: Type | None, fill: Callable[[Callable[[ast.expr], None]], object]
     ) -> Value:
-        """A new list, which `fill` appends to."""
+        """A new list, to which `fill` appends."""
         if not isinstance(wanted, ListOf):
             raise self.module.refused(node, "a list without a stated type")
         whole = self.place(None, wanted)
@@ -866,7 +866,7 @@ class _Translation:
         raise self.module.refused(node, "this call")
 
     def place(self, name: str | None, type_: Type) -> Value:
-        """The place of a new record or list: a variable of this name or of a new one, or the result."""
+        """Where a new record or list is built: in a variable of this name or a new one, or in the result."""
         name = name or self.new()
         if name == _RESULT:
             return Value(_RESULT, type_)
@@ -874,7 +874,7 @@ class _Translation:
         return Value(f"&{name}", type_)
 
     def copy(self, target: str, value: Value) -> None:
-        """Copies a value; of a long list only the entries that are there."""
+        """Copies a value; from a long list, only the entries in use."""
         kind = value.type
         if _is_long(kind):
             target = target[1:] if target.startswith("*") else f"&{target}"
@@ -908,7 +908,7 @@ class _Translation:
         return self.filled(found, fields)
 
     def field_value(self, field: Field, node: ast.expr) -> tuple[Field, Value]:
-        """What a field of a record is given."""
+        """The value that a field of a record is given."""
         value = self.expr(node, field.type)
         if not _fits(value.type, field.type):
             raise self.module.refused(node, f"{field.name} of another type")
@@ -930,7 +930,7 @@ class _Translation:
 
 
 def wrapped(line: str) -> str:
-    """A line of C in lines that are not too long, broken at spaces outside of texts."""
+    """Breaks a line of C that is too long, at spaces outside of string literals."""
     margin = " " * (len(line) - len(line.lstrip()) + 4)
     found: list[str] = []
     while len(line) > WIDTH:
@@ -952,7 +952,7 @@ def _declared(type_: Type, name: str) -> str:
 
 
 def _is_long(type_: Type) -> bool:
-    """Whether it is a list that is mostly empty: not of a few numbers."""
+    """Whether it is a list that tends to be mostly empty, unlike one of a few numbers."""
     if not isinstance(type_, ListOf) or type_.capacity is None:
         return False
     return isinstance(type_.element, Record) or type_.capacity > _FEW
@@ -965,7 +965,7 @@ def _number(value: int) -> str:
 
 
 def _bare(text: str) -> str:
-    """A text without the parentheses around the whole of it."""
+    """A text without parentheses around the whole of it."""
     if not text.startswith("("):
         return text
     depth = 0
@@ -977,7 +977,7 @@ def _bare(text: str) -> str:
 
 
 def _fits(given: Type, wanted: Type) -> bool:
-    """Whether a value of one type may stand for another: `hlsl` names and words say nothing of that."""
+    """Whether a value of one type may stand for another, whatever their `hlsl` names and words."""
     if isinstance(given, Scalar) and isinstance(wanted, Scalar):
         return given.name == wanted.name
     return given == wanted
@@ -991,13 +991,13 @@ def _pair(module: Module, target: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 
 def _uses(nodes: Sequence[ast.AST], name: str) -> int:
-    """How often a variable is used, loops that have one of the same name apart."""
+    """How often a variable is used, not counting loops with one of the same name."""
     return sum(_names(node)[name] for node in nodes)
 
 
 @cache
 def _names(node: ast.AST) -> Counter[str]:
-    """How often each variable is used in a node, as `_uses` counts."""
+    """How often each variable is used in a node, counted as in `_uses`."""
     found = Counter([node.id] if isinstance(node, ast.Name) else ())
     for child in ast.iter_child_nodes(node):
         found.update(_names(child))
@@ -1019,7 +1019,7 @@ def _binds(target: ast.expr, name: str) -> bool:
 
 
 def _owner(source: ast.expr | None) -> str | None:
-    """The variable in which a record or list is that stands somewhere; None of one that is made."""
+    """The variable that holds a record or list in some place; None for one that is built."""
     while isinstance(source, ast.Attribute) or (
         isinstance(source, ast.Subscript) and not isinstance(source.slice, ast.Slice)
     ):
@@ -1028,7 +1028,7 @@ def _owner(source: ast.expr | None) -> str | None:
 
 
 def _assignments(body: ast.AST, name: str) -> int:
-    """How often a variable is given a value, loops apart."""
+    """How often a variable is assigned, not counting loops."""
     targets: list[ast.expr] = []
     for node in ast.walk(body):
         if isinstance(node, ast.Assign):

@@ -1,6 +1,6 @@
-"""Reads the planners: their constants, records, types of lists and functions.
+"""Reads the planners: their constants, records, list types and functions.
 
-The modules are trees of Python's own parser and never run. What stands in them is what `functions` says.
+The modules are parsed by Python's own parser and never run. `functions` describes what they may contain.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr.bounds import MAX_RANK
 
 FOLDER = "dmlops/gpu/plans"
-# Modules of which planners use a class each; the header has the first by hand.
+# Modules that each provide planners with a class; the header has the first one by hand.
 MACHINE, REASONS, CAPABILITIES = "planning", "reasons", "capabilities"
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """`int`, `bool`, `str`, `None`, or the machine, `Planning`. `hlsl`: how a shader takes it."""
+    """`int`, `bool`, `str`, `None`, or `Planning`, which collects the plan. `hlsl`: the type in shaders."""
 
     name: str
     hlsl: str = "uint"
@@ -30,10 +30,9 @@ class Scalar:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of as many entries at most; without a capacity, one that is the same for all descriptions.
+    """A list with a maximum number of entries; without a capacity, one that is the same for all descriptions.
 
-    `words` are what else its annotation says, for shaders: the macro that counts its entries, names of
-    strides.
+    `words` are the rest of its annotation, for shaders: the macro for its length, and names of strides.
     """
 
     element: Type
@@ -43,7 +42,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a record, with the comment that shaders show."""
+    """A field of a record, with its comment in shaders."""
 
     name: str
     type: Type
@@ -52,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """A NamedTuple. `words` are what else its annotation says: the registers of a buffer."""
+    """A NamedTuple. `words` are the rest of its annotation: the registers of a buffer."""
 
     name: str
     fields: tuple[Field, ...] = field(compare=False)
@@ -71,7 +70,7 @@ _SCALARS = {"int": INT, "bool": BOOL, "str": TEXT, "Planning": PLANNING}
 
 @dataclass
 class Module:
-    """A module: what its own names stand for. Names that it imports stand for the same there."""
+    """A module: the meaning of its own names. Names that it imports have the same meaning there."""
 
     name: str
     path: Path
@@ -81,7 +80,7 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict)
 
     def refused(self, node: ast.AST, what: str) -> SpecError:
-        """What to raise where the translator does not take what stands here."""
+        """The error for code that the translator does not support."""
         position = Position(
             self.path.as_posix(), getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
         )
@@ -90,7 +89,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Function:
-    """A function: the types of what it is given, in order, and of what it gives."""
+    """A function: the types of its parameters, in order, and of its result."""
 
     name: str
     module: Module = field(repr=False)
@@ -101,7 +100,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Enumeration:
-    """An enumeration that Python and C share: numbers and texts by name."""
+    """An enumeration shared by Python and C: numbers and texts by name."""
 
     names: dict[str, int]
     texts: dict[str, str]
@@ -114,11 +113,11 @@ def plans_of(runtime: Path) -> Plans:
 
 
 class Plans:
-    """All modules, those that are imported before those that import them."""
+    """All modules, each after those it imports."""
 
     def __init__(self, runtime: Path) -> None:
         self.modules: dict[str, Module] = {}
-        self._loading: list[str] = []  # each imported by the one before it
+        self._loading: list[str] = []  # each imported by the previous one
         self._folder = runtime / FOLDER
         for path in sorted(self._folder.glob("*.py")):
             if path.stem not in ("__init__", MACHINE, REASONS, CAPABILITIES):
@@ -130,7 +129,7 @@ class Plans:
 
     @property
     def records(self) -> Iterator[Record]:
-        """The records, each after those that it holds."""
+        """The records, each after those it contains."""
         found = (type_ for module in self.modules.values() for type_ in module.types.values())
         yield from dict.fromkeys(type_ for type_ in found if isinstance(type_, Record))
 
@@ -143,7 +142,7 @@ class Plans:
         return next(one for one in self.records if one.name == name)
 
     def home(self, record: str) -> str:
-        """The module that has a record's class."""
+        """The module that defines a record's class."""
         classes = (
             (module.name, node.name)
             for module in self.modules.values()
@@ -153,8 +152,8 @@ class Plans:
         return next(module for module, name in classes if name == record)
 
     def _check_names(self) -> None:
-        """In C all modules are one, and all functions begin with plan_: no two may define the same name,
-        constants and lists apart."""
+        """In C all modules share one namespace, in which all functions start with `plan_`: no two may define
+        the same name, except for constants and lists."""
         owners: dict[str, Module] = {}
         for module in self.modules.values():
             for node in module.tree.body:
@@ -165,7 +164,7 @@ class Plans:
                     owners[name] = module
 
     def _check_rank(self) -> None:
-        """Planners run without the generator, so the greatest rank is a constant of theirs, too."""
+        """Planners run without the generator, so they also have the greatest rank as a constant."""
         for module in self.modules.values():
             if module.constants.get("MAX_RANK", MAX_RANK) != MAX_RANK:
                 raise module.refused(module.tree, f"another MAX_RANK than {MAX_RANK}, that of the header,")
@@ -249,7 +248,7 @@ class Plans:
                     raise module.refused(node, type(node).__name__)
 
     def type(self, module: Module, node: ast.AST) -> Type:
-        """The type that an annotation names."""
+        """The type that an annotation denotes."""
         match node:
             case ast.Constant(value=None):
                 return NOTHING
@@ -275,7 +274,7 @@ def _annotated(inner: Type, rest: list[int | str]) -> Type:
 
 
 def _constant(module: Module, node: ast.AST) -> int | str:
-    """A number that is known while translating, or a text."""
+    """A number that is known at translation time, or a text."""
     match node:
         case ast.Constant(value=int(value)) | ast.Constant(value=str(value)):
             return value
@@ -298,7 +297,7 @@ def _number(module: Module, node: ast.AST) -> int:
 
 
 def constant(module: Module, node: ast.AST) -> int | None:
-    """The value of an expression that is known while translating; None of any other."""
+    """The value of an expression if it is known at translation time, else None."""
     try:
         value = _constant(module, node)
     except SpecError:

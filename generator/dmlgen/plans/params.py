@@ -1,4 +1,4 @@
-"""The constant buffer of a shader, from the record that a planner fills."""
+"""The constant buffer of a shader, derived from the record that a planner fills."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from dmlgen.plans.model import Field, ListOf, Plans, Record
 
-VECTOR = 4  # words; structs and arrays in constant buffers begin at whole ones
+VECTOR = 4  # words; structs and arrays in constant buffers are aligned to that
 WORDS = {"uint": 1, "int": 1, "float": 1, "uint2": 2, "int4": 4, "float4": 4}
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of one operator: an array where there is a length, of so many words then."""
+    """A constant of one operator: if it has a length, an array of `words` words."""
 
     type: str
     name: str
@@ -27,7 +27,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Params:
-    """A constant buffer as text, the structs in it, the names of strides, and the most words that it has."""
+    """A constant buffer as text, its structs, the names of strides, and its maximum size in words."""
 
     structs: str
     constants: str
@@ -36,9 +36,10 @@ class Params:
 
 
 def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Constant]] | None = None) -> Params:
-    """The constants of a shader; `own` are those of the operator, by the list in which a planner gives them.
+    """The constants of a shader; `own` are those of the operator, by the list in which a planner provides
+    them.
 
-    The strides of a loop are "strides" there, where the planner does not name them.
+    "strides" are those of a loop, if the planner does not name them.
     """
     names = own or {}
     structs: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The buffers that a shader binds, from the record that a planner fills with them."""
+"""The buffers that a shader binds, derived from the record that a planner fills with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dmlgen.plans.model import Record
 
 @dataclass(frozen=True)
 class Resource:
-    """A buffer: what the planner calls it, its name and register in the shader, and a comment."""
+    """A buffer: the planner's name for it, its name and register in the shader, and a comment."""
 
     role: str
     name: str
@@ -23,10 +23,10 @@ class Resource:
 
 
 def resources_of(record: Record, names: Mapping[str, str] | None = None) -> tuple[Resource, ...]:
-    """The buffers in the order of their bindings: those that are read first.
+    """The buffers in the order of their bindings: first those that are only read.
 
-    `names` are those of tensors in the shader, by role; other buffers have the name that the planner uses.
-    ValueError says what is wrong with the record.
+    `names` are those of tensors in the shader, by role; other buffers have the planner's name. Raises
+    ValueError for what is wrong with the record.
     """
     found: list[Resource] = []
     counts = {"t": 0, "u": 0}

@@ -1,7 +1,7 @@
-"""Lists that something else has kept: in C a copy of them, in Python they themselves.
+"""Lists that something else keeps: a copy in C, the list itself in Python.
 
-Both mean the same as long as nobody changes such a list afterwards, which this refuses. A list is kept by a
-record, another list or a variable that it is given to, and by a function that gives a record.
+Both mean the same as long as such a list is not changed afterwards, which is refused here. A list is kept by
+a record, another list or a variable that it is assigned to, and by a function that returns a record.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CHANGES = ("append", "extend", "insert")
 
 @dataclass(frozen=True)
 class Event:
-    """What happens to a variable, with the loops around it."""
+    """An event in the life of a variable, with the loops around it."""
 
     kind: Literal["new", "kept", "changed"]
     name: str
@@ -27,7 +27,7 @@ class Event:
 
 
 def check_sharing(function: Function) -> None:
-    """Raises SpecError where a list is changed after something else has kept it."""
+    """Raises SpecError if a list is changed after something else keeps it."""
     events = list(_events(function, function.node, ()))
     for place, change in enumerate(events):
         if change.kind == "changed" and _is_kept(events, place):
@@ -35,7 +35,8 @@ def check_sharing(function: Function) -> None:
 
 
 def _is_kept(events: Sequence[Event], place: int) -> bool:
-    """Whether something keeps what a change is of: before it, or in the last turn of a loop around both."""
+    """Whether something keeps the list that is changed: before the change, or in the previous iteration of a
+    loop around both."""
     change = events[place]
     made: tuple[ast.AST, ...] = ()
     kept = False
@@ -54,7 +55,7 @@ def _is_kept(events: Sequence[Event], place: int) -> bool:
 
 
 def _events(function: Function, node: ast.AST, loops: tuple[ast.AST, ...]) -> Iterator[Event]:
-    """In the order in which they happen."""
+    """The events in program order."""
     match node:
         case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))], value=value):
             yield from _events(function, value, loops)
@@ -87,7 +88,7 @@ def _events(function: Function, node: ast.AST, loops: tuple[ast.AST, ...]) -> It
 
 
 def _kept(nodes: Sequence[ast.expr], loops: tuple[ast.AST, ...]) -> Iterator[Event]:
-    """What is given as it is."""
+    """Lists that are passed on as they are."""
     for node in nodes:
         for part in [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]:
             if isinstance(part, ast.Name):

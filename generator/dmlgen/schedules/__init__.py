@@ -1,12 +1,12 @@
 """Fast ways to compute what definitions say.
 
-A spec defines outputs and says nothing of how they are computed. Each module here knows one form of
-definitions, and gives for those that have it the schedule that computes them. Where no form fits, the generic
-reference and the generic shader follow the definition itself: slow, and right.
+A spec defines outputs without saying how to compute them. Each module here recognises one form of
+definitions, and turns it into a schedule that computes it. Where no form fits, the generic reference and the
+generic shader follow the definition literally: slow, but correct.
 
-`recognise(defines, members)` of a module is a `Schedule`, or None; `members` are the operator's. Forms that
-rest on rules and tables, too, are told all that `described` says. A `FastForm` is a way beside that of the
-generic shader, for those descriptions that it fits; `FAST_FORMS` has the modules that know one.
+A module's `recognise(defines, members)` returns a `Schedule`, or None; `members` are the operator's. Forms
+that also depend on rules and tables get all of `described`. A `FastForm` is an alternative to the generic
+shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognise one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
 def schedule_of(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """The fast way to compute a definition, if there is one: the first form that fits.
 
-    Schedules compute in 32 bits or more, and cut high bits off where they store.
+    Schedules compute in 32 bits or more, and wrap when they store.
     """
     if any(map(cuts_before_storing, defines.outputs.values())):
         return None
@@ -60,6 +60,6 @@ def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedul
 
 
 def fast_forms_of(defines: OutputDefinitions, described: Described) -> tuple[FastForm, ...]:
-    """The forms of a definition for which its own shader has a faster way, too."""
+    """The forms of a definition for which its own shader also has a faster way."""
     found = (recognise(defines, described) for recognise in FAST_FORMS)
     return tuple(one for one in found if one is not None)

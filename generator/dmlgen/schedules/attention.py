@@ -1,9 +1,8 @@
 """Definitions of attention: means of rows of values, weighted by exponentials of scores.
 
-A score is made of the product of a query and a key; what is subtracted from all scores of a query before the
-exponential is the greatest of them, and the weights are divided by their sum. Which keys count may depend on
-all that a score may. Queries, keys and values are intermediate tensors, so that it does not matter where
-their elements come from.
+A score is a function of the dot product of a query and a key; the maximum score of each query is subtracted
+before the exponential, and the weights are divided by their sum. The mask may depend on anything that a score
+may. Queries, keys and values are intermediate tensors, so it does not matter where their elements come from.
 """
 
 from __future__ import annotations
@@ -21,22 +20,23 @@ from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ZERO
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
-"""The product of a query and a key, in scores."""
+"""The dot product of a query and a key, in scores."""
 
 _ROW = ir.Slice(AT, None, ir.Number(3, ir.INT))
-"""Batch, head and number of a query."""
+"""Batch, head and index of a query."""
 
 
 @dataclass(frozen=True)
 class Attention(FastForm):
-    """A faster way to an intermediate tensor: attention in one pass, which keeps no scores (`schedules`).
+    """A faster way to compute an intermediate tensor: attention in one pass that stores no scores
+    (`schedules`).
 
-    All tensors have four dimensions: batch, head, row, element. A row of `target`, of each `query`, is the
-    mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
-    `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
-    and `value_head` are the batch and the head that are read for those of the query in `at`. Each `shared`
-    neighbouring heads of queries, from the first one on, read the same one, the next as many the next one,
-    and so on; 0 where that is not known. `counts` says which keys take part; all do where it is None.
+    All tensors have four dimensions: batch, head, row, element. A row of `target`, one per `query`, is the
+    mean of the rows of `value`, weighted by the exponentials of scores; a `score` is a function of the local
+    `total`, the dot product of the query and a row of `key`, at batch, head, query and key in `at`.
+    `key_head` and `value_head` are the batch and the head to read for those of the query in `at`. Each
+    `shared` adjacent heads of queries read the same head; 0 if that is not known. `counts` is the mask: which
+    keys take part; None if all do.
     """
 
     target: str
@@ -55,7 +55,7 @@ class Attention(FastForm):
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Attention | None:
-    """The attention that an intermediate tensor of a definition is."""
+    """The attention that an intermediate tensor of a definition amounts to."""
     if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
     tensors = {one.name: one for one in defines.tensors}
@@ -140,7 +140,7 @@ class _Reader:
         )
 
     def _value(self, name: str) -> ir.Expr:
-        """The value of a tensor that may be worked out in parts, as it is written out."""
+        """The value of a tensor that attention may compute in parts, written out."""
         tensor = self._tensors[name]
         if tensor.type != ir.FLOAT or tensor.along or tensor.decides:
             raise Unfit
@@ -153,7 +153,7 @@ class _Reader:
         raise Unfit
 
     def _exponential(self, weight: ir.Expr, row: ir.Expr, key: ir.Local) -> tuple[str, str]:
-        """The tensors of the scores, and of what is subtracted from them, by name."""
+        """The names of the tensors of the scores, and of what is subtracted from them."""
         match weight:
             case ir.Call("exp", (ir.Binary("-", ir.Entry(score, place), ir.Entry(peak, row_)),)) if (
                 place == _one_more(row, key) and row_ == row
@@ -162,9 +162,10 @@ class _Reader:
         raise Unfit
 
     def _score(self, name: str) -> tuple[ir.Expr, ir.Expr]:
-        """The sum that a score is made of, and the score, made of `TOTAL` and of no intermediate tensor."""
+        """The sum that a score depends on, and the score as a function of `TOTAL` and of no intermediate
+        tensor."""
         whole = self._value(name)
-        while inner := entries_of(whole):  # ends: tensors read only those above them
+        while inner := entries_of(whole):  # ends: tensors read only earlier ones
             if any(part.coordinate != AT for part in inner):
                 break
             whole = ir.substitute(whole, {part: self._value(part.tensor) for part in inner})
@@ -185,7 +186,7 @@ def _one_more(row: ir.Expr, entry: ir.Expr) -> ir.Expr:
 
 
 def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
-    """The first two entries of the coordinate of a key or a value, which are those of a head alone."""
+    """The first two entries of the coordinate of a key or a value, which depend on the head alone."""
     whole = ir.ListOf(place[:2])
     of_head: dict[ir.Expr, ir.Expr] = {
         ir.Index(AT, ir.Number(number, ir.INT)): ir.Number(0, ir.INT) for number in range(2)
@@ -196,7 +197,7 @@ def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
 
 
 def _shared(head: ir.ListOf) -> ir.Expr:
-    """How many neighbouring heads read this one, the next as many the next one; 0 where that is not known."""
+    """How many adjacent heads of queries share each head; 0 if that is not known."""
     match head.items:
         case (
             ir.Index(first, ir.Number(0)),

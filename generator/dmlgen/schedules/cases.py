@@ -1,8 +1,8 @@
-"""A definition written out for one case of the description: what forms are looked for in.
+"""A definition written out for one case of the description: the form in which patterns are matched.
 
-Functions and names stand for what they are defined as, members that choose have a value, conditions that are
-decided by then are gone, and loop variables are numbered by how deep they stand. Two spellings of one thing
-are equal after that, as far as forms need it.
+Functions and names are replaced by their definitions, members that choose have a value, conditions decided by
+that are gone, and loop variables are numbered by nesting depth. Two spellings of the same thing are then
+equal, as far as forms need that.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.registry import Enum, OutputDefinitions
 
 MAX_NODES = 20_000
-"""What all cases of a definition may come to; a longer one has no form that is known here."""
+"""Limit for all cases of a definition together; no longer definition has a known form."""
 MAX_CASES = 64
 
 Choice: TypeAlias = Mapping[ir.Member, ir.Number | ir.EnumValue]
 
 
 class TooLarge(Exception):
-    """The definition is longer than any form that is known."""
+    """The definition is longer than any known form."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Case:
-    """The definition where members that choose have the values of `choice`."""
+    """The definition with members that choose set to the values of `choice`."""
 
     choice: Choice
     tensors: Mapping[str, Kept]
@@ -47,7 +47,7 @@ class Case:
 
 
 def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case]:
-    """The cases of a definition of one output; none where there are too many, or they are too long."""
+    """The cases of a definition of one output; empty if there are too many, or they are too long."""
     (output,) = defines.outputs.values()
     choices = list(_choices(defines, enums))
     writer = Writer()
@@ -70,7 +70,7 @@ def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case
 
 
 def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[Choice]:
-    """The values of the truth values and enumerations that the definition asks for."""
+    """The values of the truth values and enumerations that the definition depends on."""
     nodes = (node for whole in defines.whole for node in ir.walk(whole))
     members = dict.fromkeys(
         node for node in nodes if isinstance(node, ir.Member) and node.type.kind in ("bool", "enum")
@@ -90,7 +90,7 @@ def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[
 
 @dataclass(frozen=True)
 class _Argument:
-    """What a parameter stands for: an expression, and what its own names stand for."""
+    """What a parameter stands for: an expression, and the meaning of its own names."""
 
     node: ir.Expr
     names: _Names
@@ -98,7 +98,7 @@ class _Argument:
 
 @dataclass(frozen=True)
 class _Variable:
-    """A loop variable, and the end of its range if that begins with 0."""
+    """A loop variable, and the end of its range if that starts at 0."""
 
     local: ir.Local
     end: ir.Expr | None
@@ -108,7 +108,7 @@ _Names: TypeAlias = Mapping[str, _Argument | _Variable]
 
 
 class Writer:
-    """Writes expressions out. Ends: functions cannot be recursive, and there is an end to the nodes."""
+    """Writes expressions out. Ends: functions cannot be recursive, and the number of nodes is limited."""
 
     def __init__(self) -> None:
         self._nodes = 0
@@ -159,7 +159,7 @@ class Writer:
         return rebuilt(node, write)
 
     def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
-        """What an expression is at its outermost: no name, no use of a function, nothing decided."""
+        """An expression's outermost node, with names and functions expanded and conditionals decided."""
         while True:
             match node:
                 case ir.Local(name=name) if isinstance(argument := names.get(name), _Argument):
@@ -179,7 +179,7 @@ class Writer:
                     return node, names
 
     def _where(self, test: ir.Expr, holds: bool, write: Callable[[], ir.Expr]) -> ir.Expr:
-        """What is written where a test is known to hold, or not to."""
+        """What `write` returns, given whether a test holds."""
         before = self._known
         self._known = {**before, test: holds}
         found = write()
@@ -189,7 +189,7 @@ class Writer:
     def _entry(
         self, listed: ir.Expr, inner: _Names, index: ir.Expr, names: _Names, depth: int
     ) -> ir.Expr | None:
-        """The entry of a list comprehension, at the variable of a loop over the same range."""
+        """The entry of a list comprehension at the variable of a loop over the same range."""
         match listed, self._head(index, names, depth)[0]:
             case ir.Reduce(kind="list", loop=ir.Loop(ir.Local(name=name), ir.Number(value=0), upper, None)), \
                     ir.Local(name=variable):  # fmt: skip
@@ -243,9 +243,9 @@ def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
-    """What its parts decide: a truth value, one known where it stands, one of two that are alike, a float
-    that is divided by 1."""
-    if known and node in known:  # a hash takes a while
+    """The node simplified, given its operands: truth values that they or `known` determine are folded; so are
+    conditionals with equal branches, and a float divided by 1."""
+    if known and node in known:  # hashing takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:
         case ir.Compare(op="==" | "!=" as op, left=ir.EnumValue() as a, right=ir.EnumValue() as b):
@@ -284,8 +284,8 @@ def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
 
 
 def spelled(node: ir.Expr, output: str) -> ir.Expr:
-    """An expression with its reductions as definitions have them, those of truth values written out: what is
-    made of a sum is worked out for many elements at once, where a loop would be slow."""
+    """An expression with its reductions in the form that definitions use, and short boolean ones unrolled:
+    the value made of a sum is computed for many elements at once, where a loop would be slow."""
     found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
     return ir.substitute(node, {part: _written_out(part, output) for part in found})
 
@@ -312,8 +312,8 @@ def _written_out(node: ir.Reduce, output: str) -> ir.Expr:
 
 
 def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
-    """Whether any element of the output can be beyond limits that the description gives, which often none is:
-    it says so once for all of them. None for another test."""
+    """Whether any element of the output can be beyond limits that the description gives. Often none can, and
+    then this test settles it once for all elements. None if the reduction tests something else."""
     match node:
         case ir.Reduce("any", loop, ir.Compare(">=", ir.Index(ir.Local(name="at"), axis), limit)) if not any(
             isinstance(part, ir.Local) and part != loop.variable for part in (*ir.walk(axis), *ir.walk(limit))
@@ -324,7 +324,7 @@ def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
 
 
 def _summed(node: ir.Expr) -> ir.Expr:
-    """An expression with sums of written numbers as numbers."""
+    """An expression with sums of literal integers folded."""
     new: dict[ir.Expr, ir.Expr] = {}
     for part in ir.walk(node):
         match part:

@@ -1,14 +1,14 @@
-"""Definitions that contract two tensors: sums of products, one factor from each.
+"""Definitions that contract two tensors: sums of products, with one factor from each.
 
-Matrix products have this form, and convolutions. Each factor is read at a coordinate whose entries are
-coordinates of the output, or the variable of the loop; which is which may depend on the description, never on
-the element. With a window, the last entries of both are sums of constants, coordinates of the output and
-those of the window, each times a constant. What is outside of one factor, the right one, takes no part; there
-such a sum may also be divided, and what leaves a remainder takes no part either. The element is made of the
-sum: of anything that reads neither factor again.
+Matrix products and convolutions have this form. Each factor is read at a coordinate whose entries are
+coordinates of the output or the loop variable; which is which may depend on the description, never on the
+element. With a window, the last entries of both are linear functions of the output's and the window's
+coordinates. Taps outside of one factor, the right one, contribute nothing; there the linear function may also
+be divided, and taps that leave a remainder contribute nothing either. The element may be any function of the
+sum that does not read either factor again.
 
-Factors are floats, or integers of 8 bits, each less another one that depends on no more than the output's
-coordinate. Sums of those are integers, even where the definition adds them up as floats, which may round.
+Factors are floats, or 8-bit integers, each minus a zero point that may depend on the output's coordinate.
+Sums of those are integers, even if the definition adds them up as floats, which may round.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 WHOLE_TOTAL = ir.Local("total", ir.INT, varies=True)
-"""The sum, in what is made of it: of floats, and of integers."""
+"""The sum in the expression of an element: of floats, and of integers."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor of the products that are summed: the element of `tensor` that `places` say.
+    """A factor of the products that are summed: the element of `tensor` at `places`.
 
-    For each dimension of the tensor, those of a window apart, `places` has the dimension of the output whose
-    coordinate is taken; the output's dimension count where it is the number of the product, and one more
-    where it is 0. Of bytes, `less` is subtracted from each element, a byte, too, which may depend on the
-    coordinates of the output in `less_axes`; it is None of floats.
+    For each dimension of the tensor apart from the window's, `places` has the dimension of the output that
+    indexes it; the rank of the output if k does, and one more if the index is 0. For bytes, `less` is the
+    zero point, also a byte, which may depend on the coordinates of the output in `less_axes`; it is None for
+    floats.
     """
 
     tensor: str
@@ -49,7 +49,7 @@ class Factor:
 
     @property
     def lessens(self) -> ir.Expr:
-        """Whether `less` may be anything but 0."""
+        """Whether the zero point may be nonzero."""
         match self.less:
             case None | ir.Number(value=0):
                 return ir.Number(False, ir.BOOL)
@@ -60,14 +60,14 @@ class Factor:
 
 @dataclass(frozen=True)
 class Window:
-    """A box of `sizes` over whose coordinates the products run, too: the last dimensions of both factors.
+    """A box of `sizes` over which the products also run: the last dimensions of both factors.
 
-    In each of them a coordinate of the left factor is a sum of a constant and a multiple of the window's; of
-    the right one also of a multiple of the output's in dimension `axes`, and divided by `right_divisors`;
-    where that leaves a remainder, or is outside, there is no product. Lists have the sums where all that they
-    are of is 0 (`first`), the output's coordinate is 1 instead (`steps`), and where the window's is 1
-    (`taps`). There are `groups`, each of which has its own part of the left factor's first dimension and of
-    the right one's second.
+    In each of them, a coordinate of the left factor is a constant plus a multiple of the window's; one of the
+    right factor also includes a multiple of the output's in dimension `axes`, and is divided by
+    `right_divisors`. If that leaves a remainder, or is outside, there is no product. The lists have these
+    values where all coordinates are 0 (`first`), where the output's is 1 instead (`steps`), and where the
+    window's is 1 (`taps`). There are `groups`, each with its own part of the left factor's first dimension
+    and of the right factor's second.
     """
 
     sizes: ir.Expr
@@ -83,10 +83,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Contraction(FastForm):
-    """A faster way to an output whose elements follow from sums of products (`schedules`).
+    """A faster way to compute an output from sums of products (`schedules`).
 
-    It is one where `when` holds. A sum has `depth` products, with a window as many at each of its places.
-    `value` is the element, made of the sum, the local `total`: an integer where the factors are bytes.
+    It applies where `when` holds. A sum has `depth` products, or as many per tap of the window. `value` is
+    the element as a function of the sum, the local `total`: an integer if the factors are bytes.
     """
 
     output: str
@@ -103,8 +103,8 @@ class Contraction(FastForm):
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Contraction | None:
-    """The contraction that a definition of one output comes down to, for all descriptions or for those with
-    some values of an enumeration."""
+    """The contraction that a definition of one output amounts to, for all descriptions or for those with
+    certain values of an enumeration."""
     if len(defines.outputs) != 1:
         return None
     found: Contraction | None = None
@@ -120,8 +120,8 @@ def recognise(defines: OutputDefinitions, described: Described) -> Contraction |
 
 
 def _either(one: Contraction, other: Contraction) -> Contraction:
-    """The contraction that is the one or the other, as the description has it; the first one where they
-    differ in what shaders have."""
+    """The contraction that is either of two, depending on the description; the first one if their shaders
+    would differ."""
 
     def either(a: ir.Expr, b: ir.Expr) -> ir.Expr:
         return a if a == b else ir.Conditional(one.when, a, b)
@@ -151,7 +151,7 @@ def _either(one: Contraction, other: Contraction) -> Contraction:
 
 
 def _choices(defines: OutputDefinitions, described: Described) -> Iterator[Choice]:
-    """No choice, then each value of each enumeration that the definition asks for."""
+    """No choice first, then each value of each enumeration that the definition depends on."""
     yield {}
     nodes = (node for whole in defines.whole for node in ir.walk(whole))
     for member in dict.fromkeys(node for node in nodes if isinstance(node, ir.Member)):
@@ -161,7 +161,7 @@ def _choices(defines: OutputDefinitions, described: Described) -> Iterator[Choic
 
 
 class _Element(NamedTuple):
-    """An element of a factor, and of bytes what is subtracted from it."""
+    """An element of a factor, and, for bytes, its zero point."""
 
     load: ir.Load
     less: ir.Expr | None
@@ -202,7 +202,8 @@ class _Reader:
         return Contraction(self._output, when, left, right, depth, window, value)
 
     def _whole(self) -> ir.Expr:
-        """The value of the output without intermediate tensors, which must be read where they are defined."""
+        """The value of the output, with intermediate tensors substituted; they must be read at their own
+        coordinate."""
         sizes = ir.Field(ir.Tensor(self._output), "Sizes", ir.INTS)
         new: dict[ir.Expr, ir.Expr] = {}
         for one in self._defines.tensors:
@@ -216,7 +217,7 @@ class _Reader:
         return whole
 
     def _products(self, total: ir.Fold) -> tuple[Factor, Factor, ir.Expr, Window | None]:
-        """The factors of the products, how many products a sum has, or each place of the window, and that
+        """The factors of the products, the number of products per sum or per tap of the window, and that
         window."""
         match total:
             case ir.Fold(kind="sum", body=ir.Binary("*", one, other)):
@@ -240,7 +241,7 @@ class _Reader:
         raise Unfit
 
     def _element(self, node: ir.Expr) -> _Element:
-        """An element of a tensor that is always there: a float, or an integer less another one."""
+        """An element of a tensor that is never absent: a float, or an integer minus a zero point."""
         match node:
             case ir.Load(type=ir.FLOAT):
                 found = _Element(node, None)
@@ -269,14 +270,14 @@ class _Reader:
         return Factor(element.load.tensor.name, places, element.less, ir.ListOf(axes))
 
     def _of_bytes(self, factor: Factor) -> list[ir.Expr]:
-        """Tests of types: whether elements have 8 bits, and what is subtracted from them is of their type."""
+        """Tests of types: that elements have 8 bits, and zero points have the same type."""
         own = _type_of(factor.tensor)
         types = self._described.enums["TENSOR_DATA_TYPE"].entries
         bytes_ = [one for one in types if one.bits == 8 and one.kind != "float"]
         choices = tuple(ir.EnumValue(one.name, one.value, own.type) for one in bytes_)
         tests: list[ir.Expr] = [ir.OneOf(own, choices)]
         todo = [factor.less]
-        while todo:  # ends: a value has an end of parts
+        while todo:  # ends: expressions are finite
             match todo.pop():
                 case None | ir.Number(value=0):
                     pass
@@ -292,7 +293,7 @@ class _Reader:
     def _places(self, node: ir.Expr, k: ir.Local) -> ir.Expr:
         """For each entry of a coordinate, the dimension of the output whose coordinate it is.
 
-        The output's dimension count stands for the variable of the loop, and the number after it for 0.
+        The rank of the output stands for the loop variable, and the number after it for 0.
         """
         match node:
             case ir.Slice(sequence=sequence, lower=lower, upper=upper) if sequence == AT:
@@ -327,7 +328,7 @@ class _Reader:
         k: ir.Local,
         depth: ir.Expr,
     ) -> tuple[Factor, Factor, ir.Expr, Window]:
-        """The same with a window on the right factor: what is outside of that takes no part, nor do places
+        """The same with a window on the right factor: taps outside of it contribute nothing, nor do those
         that leave a remainder."""
         match left.load.coordinate, right.load.coordinate, inside.arguments:
             case (
@@ -360,8 +361,8 @@ class _Reader:
     def _in_groups(
         self, own: tuple[ir.Expr, ...], channel: ir.Expr, k: ir.Local, depth: ir.Expr
     ) -> tuple[ir.Expr, ir.Expr]:
-        """The places of the left factor, whose first two entries are `own`, and how many groups there are.
-        The first entry counts rows or channels of all groups, the second one the others, of one group."""
+        """The places of the left factor, whose first two entries are `own`, and the number of groups. The
+        first entry is the row or the channel over all groups, the second the other one, within a group."""
         match own:
             case (row, last) if last == k:
                 groups = _groups(channel, row, k, depth, self._output)
@@ -379,8 +380,8 @@ class _Reader:
 
 
 def _tests(condition: ir.Expr | None) -> tuple[ir.Call, ir.Expr | None]:
-    """Of the condition of products under a window: that places are inside, and that they are whole numbers,
-    if it asks for that."""
+    """The parts of the condition on products under a window: that taps are inside, and, if it says so, that
+    their coordinates are whole numbers."""
     match condition:
         case ir.Call(function="inside") as inside:
             return inside, None
@@ -390,7 +391,7 @@ def _tests(condition: ir.Expr | None) -> tuple[ir.Call, ir.Expr | None]:
 
 
 def _quotient(place: ir.Reduce, divides: ir.Expr | None) -> tuple[ir.Reduce, ir.Expr]:
-    """Sums and what they are divided by, where all divide; by 1 where nothing is said of that."""
+    """The dividends and their divisors, if the condition demands that all divide; else divisors of 1."""
     if divides is None:
         return place, replace(place, body=ir.Number(1, ir.INT))
     match place.body:
@@ -403,7 +404,7 @@ def _quotient(place: ir.Reduce, divides: ir.Expr | None) -> tuple[ir.Reduce, ir.
 
 
 def _group_place(channel: ir.Expr) -> ir.Expr | None:
-    """The place, group and row, whose group a channel is of."""
+    """The split into group and row from which a channel takes its group."""
     match channel:
         case ir.Call("flat", (ir.ListOf((ir.Index(place, ir.Number(value=0)), _)), _)):
             return place
@@ -415,19 +416,19 @@ def _type_of(tensor: str) -> ir.Field:
 
 
 def _sum(type_: ir.Type, of_bytes: bool) -> ir.Expr:
-    """What stands for the sum, of that type, in what is made of it."""
+    """The local that stands for a sum of that type in the expression of an element."""
     if of_bytes and type_ == ir.FLOAT:
         return ir.Call("float", (WHOLE_TOTAL,), ir.FLOAT)
     return WHOLE_TOTAL if of_bytes else TOTAL
 
 
 def _tail(coordinate: ir.Expr) -> ir.Expr | None:
-    """What stands behind the first entries of a coordinate."""
+    """What follows the first entries of a coordinate."""
     return coordinate.right if isinstance(coordinate, ir.Binary) else None
 
 
 def _groups(channel: ir.Expr, row: ir.Expr, k: ir.Local, depth: ir.Expr, output: str) -> ir.Expr:
-    """How many groups there are, each with `depth` channels and as many rows as the others."""
+    """The number of groups, each with `depth` channels and the same number of rows."""
     if channel == k:
         return ir.Number(1, ir.INT)
     match channel:

@@ -1,4 +1,4 @@
-"""What a form rests on beside the definition: what rules and tables say of the tensors in one case."""
+"""What a form depends on besides the definition: what rules and tables say of the tensors in one case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dmlgen.schedules.cases import Choice, written
 
 @dataclass(frozen=True)
 class Described:
-    """An operator's members, what follows of its outputs, its tables, and the enumerations."""
+    """An operator's members, what rules imply for its outputs, its tables, and the enumerations."""
 
     members: Mapping[str, Member]
     inferences: tuple[Inference, ...]
@@ -20,11 +20,11 @@ class Described:
     enums: Mapping[str, Enum]
 
     def is_certain(self, tensor: str) -> bool:
-        """Whether it is one tensor, and always there."""
+        """Whether it is a single tensor that is never absent."""
         return not self.members[tensor].optional and self.members[tensor].count is None
 
     def field(self, output: str, name: str, choice: Choice) -> ir.Expr | None:
-        """What rules demand a field of an output to be."""
+        """The value that rules demand of a field of an output."""
         for one in self.inferences:
             applies = one.when is None or written(one.when, choice) == ir.Number(True, ir.BOOL)
             if (one.tensor, one.field) == (output, name) and one.demanded and applies:
@@ -39,24 +39,24 @@ class Described:
         return False
 
     def may_be(self, tensor: str, type_: str) -> bool:
-        """Whether a table gives a tensor that data type."""
+        """Whether a table allows a tensor that data type."""
         rows = (row for table in self.support.values() for row in table if row.tensor == tensor)
         return any(type_ in row.types for row in rows)
 
     def is_float(self, tensor: str, choice: Choice) -> bool:
-        """Whether tables leave a tensor floating-point types alone."""
+        """Whether tables allow a tensor only floating-point types."""
         return all(entry.kind == "float" for entry in self._types(tensor, choice))
 
     def has_words(self, tensor: str, choice: Choice) -> bool:
-        """Whether tables leave a tensor types of at most 32 bits alone."""
+        """Whether tables allow a tensor only types of at most 32 bits."""
         return all(entry.bits <= 32 for entry in self._types(tensor, choice))
 
     def has_whole_words(self, tensor: str) -> bool:
-        """Whether tables leave a tensor types of exactly 32 bits alone."""
+        """Whether tables allow a tensor only types of exactly 32 bits."""
         return all(entry.bits == 32 for entry in self._types(tensor, {}))
 
     def _types(self, tensor: str, choice: Choice) -> set[EnumEntry]:
-        """The data types that tables leave a tensor."""
+        """The data types that tables allow a tensor."""
         types = {entry.name: entry for entry in self.enums["TENSOR_DATA_TYPE"].entries}
         rows = {row for table in self.support.values() for row in table if row.tensor == tensor}
         false = ir.Number(False, ir.BOOL)

@@ -1,11 +1,12 @@
-"""Definitions in elements: every number that comes from a tensor in the type of that tensor's elements.
+"""Definitions in terms of elements: every number that comes from a tensor has the type of that tensor's
+elements.
 
-A definition computes with floats and integers where all data types of a tensor are floats, or integers, since
-that reads best. Schedules compute in the data type that a description has. What has no tensor's type yet,
-such as a FLOAT member, takes that of the elements that it meets.
+A definition computes with floats and integers if all data types of a tensor are floats, or integers, since
+that reads best. Schedules compute in the data type of the description. What has no tensor's type yet, such as
+a FLOAT member, takes that of the elements it is combined with.
 
-Two functions are known to schedules alone: `divide_exactly(x, y)` is x / y, correctly rounded, which / need
-not be on a GPU; `difference(x, y, T)` is x - y of integers, exactly, then in the type of T's elements.
+Two functions exist only in schedules: `divide_exactly(x, y)` is x / y, correctly rounded, which / need not be
+on a GPU; `difference(x, y, T)` is the exact x - y of integers, converted to the type of T's elements.
 """
 
 from __future__ import annotations
@@ -24,24 +25,25 @@ _OF_NO_TYPE = ("float", "int")  # until they meet an element
 
 
 class Unfit(Exception):
-    """A definition is not of the form that is looked for."""
+    """A definition does not have the form in question."""
 
 
 class InElements:
-    """Rewrites expressions of one definition; `names` collects those of its `let`, each after what it uses.
+    """Rewrites the expressions of one definition; `names` collects those of its `let`, each after those it
+    uses.
 
     Raises Unfit for what schedules cannot compute: loops over elements, functions, intermediate tensors, and
-    elements of two types that meet.
+    operations on elements of two types.
     """
 
     def __init__(self, classes: Mapping[str, str]) -> None:
         self._classes = classes
         self.names: dict[str, ir.Expr] = {}
-        self._known_as: dict[ir.Expr, ir.Expr] = {}  # numbers with a name that have become elements
+        self._known_as: dict[ir.Expr, ir.Expr] = {}  # named numbers that have become elements
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """The names, as a schedule has them."""
+        """The names, in the form that schedules use."""
         return tuple(Definition(name, value) for name, value in self.names.items())
 
     def type(self, tensor: ir.Tensor) -> ir.Type:
@@ -49,7 +51,7 @@ class InElements:
         return ir.element_of(self._classes.get(tensor.entry) or self._classes[tensor.name])
 
     def stored(self, output: ir.Tensor, value: ir.Expr) -> ir.Expr:
-        """The value of an output: an element of it, or a truth value."""
+        """The value of an output: one of its elements, or a truth value."""
         found = self.of(value)
         stored = found if found.type == ir.BOOL else self._settled(found, self.type(output))
         if any(isinstance(node, ir.Call) and node.function in _OF_NO_TYPE for node in ir.walk(stored)):
@@ -57,7 +59,8 @@ class InElements:
         return stored
 
     def of(self, node: ir.Expr, rounded: bool = False) -> ir.Expr:
-        """The same in elements. `rounded`: it becomes an integer, so that its quotients must be exact."""
+        """The same in terms of elements. `rounded`: it becomes an integer, so quotients in it must be
+        exact."""
         match node:
             case ir.Load(tensor=tensor, coordinate=coordinate):
                 return ir.Load(tensor, self.of(coordinate), self.type(tensor))
@@ -65,7 +68,7 @@ class InElements:
                 return self._named(name, self.of(body, rounded))
             case ir.Apply() | ir.Entry():
                 raise Unfit
-            case ir.Definition():  # of the rules, without elements
+            case ir.Definition():  # from the rules, without elements
                 return node
             case ir.Fold(loops=(loop,), unrolled=True):
                 return self._few(node, loop)
@@ -81,7 +84,7 @@ class InElements:
                 branches = self._alike(self.of(then, rounded), self.of(otherwise, rounded))
                 return ir.Conditional(self.of(test), *branches)
             case ir.Binary(op="//" | "%", right=right) if ir.varies(right) and BOUNDS.value(right)[0] < 1:
-                raise Unfit  # by 0 it is 0, of which shaders of schedules know nothing
+                raise Unfit  # 0 if the divisor is 0, which shaders of schedules do not handle
             case ir.Binary(op=op, left=left, right=right):
                 a, b = self._alike(self.of(left, rounded), self.of(right, rounded))
                 if node.type == ir.INT and a.type != ir.INT:
@@ -95,7 +98,7 @@ class InElements:
                 return self._with_children(node)
 
     def _with_children(self, node: ir.Expr) -> ir.Expr:
-        """The node with all below it in elements, none of which it takes itself."""
+        """The node with everything below it rewritten; none of its operands may be an element itself."""
         changes: dict[str, Any] = {}
         for field in fields(node):
             value = getattr(node, field.name)
@@ -108,7 +111,8 @@ class InElements:
         return replace(node, **changes) if changes else node
 
     def _plain(self, node: ir.Expr) -> ir.Expr:
-        """The same in elements, but none itself: elements have fewer bits than integers."""
+        """The same rewritten, provided it is not an element itself: elements have fewer bits than
+        integers."""
         found = self.of(node)
         if found.type.kind == "element":
             raise Unfit
@@ -136,7 +140,7 @@ class InElements:
         return named
 
     def _compared(self, op: ir.CompareOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-        """A comparison of integers. An element equals a negative one only where its type is signed."""
+        """A comparison of integers. An element can equal a negative number only if its type is signed."""
         numbers = [one for one in (left, right) if one.type == ir.INT]
         compared = ir.Compare(op, *self._alike(left, right))
         if len(numbers) != 1 or BOUNDS.value(numbers[0])[0] >= 0:
@@ -156,7 +160,7 @@ class InElements:
                 if a.type.kind == "element":
                     return ir.Call("difference", (a, b), ir.FLOAT)
             case ir.Call("element", (number,)):
-                return self.of(number)  # which becomes one again beside what made it one
+                return self.of(number)  # becomes an element again beside what made it one
             case ir.Call("quantize") if node.type != ir.INT:
                 raise Unfit  # the tensor may be one of floats, which are not rounded
             case ir.Call("convert" | "quantize", (number, ir.Tensor() as target)):
@@ -179,7 +183,7 @@ class InElements:
                 element = self.of(value)
                 return ir.Call(name, (element, activation), element.type)
             case ir.Call("align", (sequence, length, fill)):
-                # Two coordinates are put together, of which the indices have one entry more than they need.
+                # Two coordinates are joined, and the indices have one entry more than they need.
                 most = _at_most(self._plain(length), 2 * MAX_RANK - 1)
                 return ir.Call(name, (self.of(sequence), most, self._plain(fill)), ir.INTS)
         given = [self.of(argument, rounded or name in _ROUNDING) for argument in arguments]
@@ -194,7 +198,7 @@ class InElements:
         return self._function(ir.Call(name, tuple(given), node.type))
 
     def _function(self, node: ir.Call, type_: ir.Type | None = None) -> ir.Expr:
-        """A function of elements, of that type or of the one that an argument has."""
+        """A function of elements, of the given type or that of an argument."""
         function = ELEMENT_FUNCTIONS[node.function]
         places = [place for place, kind in enumerate(function.arguments) if kind == "element"]
         given = list(node.arguments)
@@ -211,17 +215,17 @@ class InElements:
             return ir.Call(node.function, tuple(given), result)
         if node.type != ir.FLOAT or ir.varies(node):
             return node
-        raise Unfit  # a float that the description gives, which no host works out
+        raise Unfit  # a float from the description, which no host computes
 
     def _alike(self, *nodes: ir.Expr) -> Sequence[ir.Expr]:
-        """Values that meet: where one is an element, all are of its type."""
+        """Operands: if one is an element, all are converted to its type."""
         types = {node.type for node in nodes if node.type.kind == "element"}
         if len(types) > 1:
             raise Unfit
         return [self._settled(node, type_) for node in nodes for type_ in types] or nodes
 
     def _settled(self, node: ir.Expr, type_: ir.Type) -> ir.Expr:
-        """A number as an element: what varies is computed as one, what does not becomes one."""
+        """A number as an element: expressions that vary are computed as elements, others are converted."""
         assert type_.name is not None
         if node.type == type_:
             return node
@@ -233,7 +237,7 @@ class InElements:
             case ir.Call("float" | "int", (number,)) if number.type == type_:
                 return number
             case ir.Call("int"):
-                raise Unfit  # an element has fewer bits: what it cannot hold would become its own limit
+                raise Unfit  # an element has fewer bits, and would saturate at its own limit
             case ir.Call("float", (number,)):
                 return ir.Call("convert", (number, tensor), type_)
             case ir.Call("difference", arguments):
@@ -262,7 +266,7 @@ class InElements:
 
 
 def _at_most(number: ir.Expr, limit: int) -> ir.Expr:
-    """An integer that a description of the right shape keeps to a limit, and now any does."""
+    """An integer clamped to a limit that descriptions of valid shape respect anyway."""
     if BOUNDS.value(number)[1] <= MAX_LOOP:
         return number
     return ir.Call("min", (number, ir.Number(limit, ir.INT)), ir.INT)

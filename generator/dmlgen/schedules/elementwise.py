@@ -1,4 +1,5 @@
-"""Definitions of one output whose elements are each computed from few others, without loops over those."""
+"""Definitions of one output whose elements are each computed from a few others, without loops over
+elements."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _START, _BEGIN = "start", "begin"
 
 
 def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Schedule | None:
-    """An expression of elements at coordinates of which each entry can be worked out on its own."""
+    """An expression over elements, at coordinates whose entries can each be computed on their own."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
     [(output, value)] = defines.outputs.items()
@@ -31,10 +32,10 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Sche
         return None
     stored = elements.type(ir.Tensor(output))
     named = {output, *(read.tensor.name for read in reads)}
-    # Both reference and shader ask the tensor that stands for a type for it.
+    # Reference and shader both take a type from the tensor that stands for it.
     types = {type_ for type_ in {stored, *(read.type for read in reads)} if type_.name in named}
     types = {type_ for type_ in types if not members[type_.name or ""].optional}
-    if not ir.varies(found) and not isinstance(found, ir.Member):  # the same everywhere, and yet worked out
+    if not ir.varies(found) and not isinstance(found, ir.Member):  # constant, and yet computed
         return None
     if not all(_is_converted(node, types) for node in ir.walk(found)):
         return None
@@ -42,7 +43,7 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Sche
 
 
 def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedule:
-    """Each tensor in turn is copied to where it begins: after those before it."""
+    """Each tensor in turn is copied to its start in the output: after those before it."""
     number, d = ir.Local("i", ir.INT), ir.Local("d", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
     before = ir.Loop(number, ir.Number(0, ir.INT), _INDEX, None)
@@ -65,7 +66,8 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
 
 
 def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:
-    """Whether what becomes an element has one of these types, and is no size that only the host knows."""
+    """Whether whatever becomes an element has one of these types, and is not a size that only the host
+    knows."""
     match node:
         case ir.Call("convert" | "quantize" | "element", (value, *_)):
             sizes = any(isinstance(part, ir.Field) for part in ir.walk(value))
@@ -74,7 +76,7 @@ def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:
 
 
 def _is_by_entry(coordinate: ir.Expr) -> bool:
-    """Whether each entry of a coordinate can be worked out where it is wanted."""
+    """Whether each entry of a coordinate can be computed on its own."""
     match coordinate:
         case ir.Local() | ir.ListOf() | ir.Reduce():
             return True

@@ -1,4 +1,4 @@
-"""Definitions that copy elements from places that another tensor names."""
+"""Definitions that copy elements from places that another tensor selects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dmlgen.schedules.schedule import Schedule
 
 
 def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Schedule | None:
-    """One output, the value of which is a read at a coordinate with entries that are `wrap(another read)`."""
+    """One output, whose value is a read at a coordinate with entries of the form `wrap(another read)`."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
     [(output, value)] = defines.outputs.items()
@@ -26,7 +26,7 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Sche
 
 
 def _looks_up(coordinate: ir.Expr) -> bool:
-    """Whether a coordinate has an entry that is looked up, and uses what is looked up for nothing else."""
+    """Whether a coordinate has a looked-up entry, and uses lookups for nothing else."""
     lookups = [entry for entry in _entries(coordinate) if _is_lookup(entry)]
     everything = [
         node for node in ir.walk(coordinate) if isinstance(node, ir.Call) and node.function == "wrap"
@@ -35,7 +35,7 @@ def _looks_up(coordinate: ir.Expr) -> bool:
 
 
 def _entries(coordinate: ir.Expr) -> Iterator[ir.Expr]:
-    """The numbers that a coordinate is put together from."""
+    """The numbers that a coordinate consists of."""
     match coordinate:
         case ir.Definition(value=value):
             yield from _entries(value)

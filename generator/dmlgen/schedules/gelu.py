@@ -1,4 +1,4 @@
-"""GELU in elements: a product that cancels for negative numbers as its definition reads."""
+"""GELU on elements: a product that would cancel for negative numbers if computed as its definition reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SCALE = math.sqrt(0.5)
 
 
 def gelu_of(node: ir.Expr) -> ir.Expr | None:
-    """x, where a value is x 0.5 (1 + erf(x sqrt(0.5))), with 0 where the second factor is; else None."""
+    """x, if a value is x 0.5 (1 + erf(x sqrt(0.5))), but 0 where the second factor is 0; else None."""
     match node:
         case ir.Conditional(
             test=ir.Compare(op="==", left=weight, right=zero),

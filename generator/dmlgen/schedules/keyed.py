@@ -1,7 +1,7 @@
-"""Intermediate tensors whose entries are maxima over all elements that name their place: a scatter.
+"""Intermediate tensors whose entries are maxima over all elements that name their place: a scatter with max.
 
-As it is written, every entry asks every element. Instead, each element goes to the one entry that it names. A
-maximum of integers does not depend on the order in which they come, so neither does the result.
+As written, every entry looks at every element. Instead, each element goes to the one entry that it names. A
+maximum of integers does not depend on their order, so neither does the result.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dmlgen.registry import Intermediate
 
 @dataclass(frozen=True)
 class Keyed:
-    """The greatest `value` of the coordinates `variable` of a box of `sizes` that have the entry's number as
-    `key`, and of 0."""
+    """The maximum of 0 and of `value` over the coordinates `variable` of a box of `sizes` whose `key` is the
+    entry's index."""
 
     variable: ir.Local
     sizes: ir.Expr
@@ -25,7 +25,7 @@ class Keyed:
 
 
 def keyed(tensor: Intermediate) -> Keyed | None:
-    """A tensor as such maxima: `max(max(value for p in box(sizes) if key == flat(at, own sizes)), 0)`."""
+    """A tensor in the form `max(max(value for p in box(sizes) if key == flat(at, own sizes)), 0)`."""
     match tensor.value:
         case ir.Call(
             "max",

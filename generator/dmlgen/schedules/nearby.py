@@ -1,8 +1,8 @@
-"""Definitions that add up entries of an intermediate tensor in a box around each element, as gradients of
+"""Definitions that sum entries of an intermediate tensor in a box around each element, as gradients of
 poolings do: those of all windows that cover the element.
 
-Where the box begins and ends along a dimension depends on the element's coordinate in that one alone. Groups
-of threads can then work out the entries for their own elements, and need no buffer for them.
+The bounds of the box along a dimension depend only on the element's coordinate in that dimension. Groups can
+then compute the entries for their own elements, and need no buffer for them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 
 @dataclass(frozen=True)
 class Nearby(FastForm):
-    """A faster way to an output from sums of entries of the only intermediate tensor, `tensor` (`schedules`).
+    """A faster way to compute an output from sums of entries of `tensor`, the only intermediate tensor
+    (`schedules`).
 
-    A box goes over all dimensions but the first `head`, from `first` up to, without, `last`, which are made
-    of DIMENSION and RESULT; `covering` are its sizes for the element in the middle of the output. At its
-    coordinate TAKEN, `term` is added if `condition` holds, if there is one; both are made of the local
-    `entry`. `value` is the output's, made of TOTAL.
+    A box extends over all dimensions but the first `head`, from `first` up to but not including `last`, which
+    are functions of DIMENSION and RESULT; `covering` are its sizes for the element in the middle of the
+    output. At its coordinate TAKEN, `term` is added if `condition` holds, if any; both are functions of the
+    local `entry`. `value` is the output's, as a function of TOTAL.
     """
 
     output: str
@@ -47,7 +48,7 @@ class Nearby(FastForm):
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Nearby | None:
-    """The sum of entries that the output of a definition comes down to."""
+    """The sum of entries that the output of a definition amounts to."""
     (output, *others), tensors = defines.outputs, defines.tensors
     if others or len(tensors) != 1 or not described.is_certain(output):
         return None
@@ -113,7 +114,7 @@ def _nearby(output: str, value: ir.Expr, tensor: Intermediate) -> Nearby:
 
 
 def _along(node: ir.Reduce, head: int) -> ir.Expr:
-    """What a list has for each dimension, as an expression of one."""
+    """The entry of a list for one dimension, as an expression of that dimension."""
     match node:
         case ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), rank, None), body=body) if (
             is_known(rank)
@@ -135,7 +136,7 @@ def _along(node: ir.Reduce, head: int) -> ir.Expr:
 
 
 def _for_planners(node: ir.Expr) -> ir.Expr:
-    """An expression in the words that descriptions have."""
+    """The expression in terms of the functions that planners have."""
     new: dict[ir.Expr, ir.Expr] = {}
     for part in ir.walk(node):
         match part:

@@ -1,8 +1,8 @@
-"""Definitions that reduce sets of elements: to one value each, or to one from which each element follows.
+"""Definitions that reduce sets of elements: to one value each, or to one that each element depends on.
 
-Three forms: a fold of a function of each element, and a function of the result and the number of elements
-("map, combine, finish"); the same of exponentials of what is left after the greatest is subtracted; and the
-place of the greatest or least element. What is made of it is stored for each set, or for each element.
+There are three forms: a fold of a function of each element, followed by a function of the result and the
+number of elements ("map, combine, finish"); the same over exponentials, after the maximum is subtracted; and
+the place of the greatest or least element. The result is stored per set, or per element.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BACKWARD = "DECREASING"
 
 @dataclass(frozen=True)
 class _Form:
-    """What is done in one case: the steps of the form; `backward`: of equals the last counts."""
+    """The work in one case: the steps of the form; `backward`: the last of equal elements counts."""
 
     sets: Sets
     steps: Mapping[str, ir.Expr]
@@ -34,7 +34,7 @@ class _Form:
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
-    """The computation of a definition of one of these forms."""
+    """The schedule of a definition of one of these forms."""
     if len(defines.outputs) != 1 or not any(map(_folds, (*defines.outputs.values(), *_values(defines)))):
         return None
     (output,) = defines.outputs
@@ -57,7 +57,7 @@ def _folds(node: ir.Expr) -> bool:
 
 
 def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Schedule:
-    """All cases together: one enumeration may choose the steps, and one the direction."""
+    """All cases together: one enumeration may select the steps, and one the direction."""
     if not forms or any(form.sets != forms[0].sets for form in forms):
         raise Unfit
     sets = forms[0].sets
@@ -81,7 +81,7 @@ def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Sch
 
 
 def _decides(cases: Sequence[Case], found: Sequence[object]) -> ir.Member | None:
-    """The enumeration on which alone it depends what is found; None where it is always the same."""
+    """The only enumeration that what is found depends on; None if it is always the same."""
     if all(one == found[0] for one in found):
         return None
     for member in cases[0].choice:
@@ -100,7 +100,7 @@ def _name(value: ir.Number | ir.EnumValue) -> str:
 
 
 class _Reader:
-    """Reads one case. What it has read is written in numbers of the type in which elements are computed."""
+    """Reads one case, in terms of numbers of the type in which elements are computed."""
 
     def __init__(self, case: Case, output: str, described: Described) -> None:
         self._case, self._output, self._described = case, output, described
@@ -114,10 +114,10 @@ class _Reader:
         self._element, self._shift, self._mapped, self._total, self._count, self._result = (
             ir.Local(name, self._type) for name in ("element", "shift", "mapped", "total", "count", "result")
         )
-        self._folded: tuple[str, ir.Expr] | None = None  # how elements are combined, and what of each
+        self._folded: tuple[str, ir.Expr] | None = None  # the kind of fold, and its function of each element
 
     def form(self) -> _Form:
-        """The form of the case; Unfit where it has none of these."""
+        """The form of the case; Unfit if it has none of these."""
         sizes = self._described.field(self._output, "Sizes", self._case.choice)
         each = sizes == ir.Field(ir.Tensor(self._sets.tensor), "Sizes", ir.INTS)
         if sizes is None or not (each or self._sets.is_kept(sizes)):
@@ -131,7 +131,7 @@ class _Reader:
         return _Form(self._sets, self._steps_of(self._number(value, each=each, read=None), each))
 
     def _stored(self, value: ir.Expr) -> ir.Expr:
-        """What becomes an element of the output, which has the type of the input, unless it is an integer."""
+        """What becomes an element of the output, which has the input's type unless it is an integer."""
         converted = isinstance(value, ir.Call) and value.function == "convert"
         inner = value.arguments[0] if isinstance(value, ir.Call) and converted else value
         if inner.type == ir.INT and self._chosen(inner) is not None:
@@ -143,7 +143,8 @@ class _Reader:
     # The place of an element.
 
     def _chosen(self, node: ir.Expr) -> tuple[str, bool] | None:
-        """Whether a number is the place of the greatest or least element in its set: which; if backward."""
+        """If a number is the place of the greatest or least element in its set: which of the two, and if
+        backward."""
         match node:
             case ir.Call(function="flat", arguments=(place, sizes)):
                 if not self._sets.is_extent(sizes):
@@ -174,7 +175,7 @@ class _Reader:
         return node.type == ir.INT and self._sets.is_own(node)
 
     def _better(self, kind: str) -> ir.Expr:
-        """Whether x is to be chosen rather than y: NaN comes first."""
+        """Whether x takes precedence over y: NaN comes first."""
         x, y = self._local("x"), self._local("y")
         nan = (ir.Call("is_nan", (x,), ir.BOOL), ir.Not(ir.Call("is_nan", (y,), ir.BOOL)))
         ahead = ir.Compare(">" if kind == "argmax" else "<", x, y)
@@ -183,7 +184,7 @@ class _Reader:
     # What becomes of all elements.
 
     def _number(self, node: ir.Expr, *, each: bool, read: ir.Local | None) -> ir.Expr:
-        """A number of a set, or of each element; in a loop, `read` is its variable."""
+        """A number of a set, or of each element; `read` is the variable of the loop it is in, if any."""
         if self._is_peak(node):
             return self._shift
 
@@ -223,7 +224,7 @@ class _Reader:
         raise Unfit
 
     def _entry(self, node: ir.Entry) -> ir.Expr:
-        """The value of an intermediate tensor with one for each set, where that of this set is read."""
+        """The value of an intermediate tensor with one entry per set, provided that of this set is read."""
         kept = self._case.tensors[node.tensor]
         here = node.coordinate == AT or self._sets.is_here(node.coordinate)
         if not here or not self._sets.is_kept(kept.sizes):
@@ -231,7 +232,7 @@ class _Reader:
         return kept.value
 
     def _reads(self, node: ir.Expr, variable: ir.Local, *, backward: bool) -> bool:
-        """Whether this is the element of the set to which a loop has come."""
+        """Whether this is the current element of a loop over the set."""
         match node:
             case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
                 floats = self._described.is_float(self._sets.tensor, self._case.choice)
@@ -241,7 +242,7 @@ class _Reader:
         return False
 
     def _is_peak(self, node: ir.Expr) -> bool:
-        """Whether this is the greatest of the set's elements, and 0 where that is infinite."""
+        """Whether this is the maximum of the set's elements, or 0 if that is infinite."""
         match node:
             case ir.Conditional(ir.Call("is_infinity", (tested,)), ir.Number(value=0), otherwise):
                 match otherwise:
@@ -255,14 +256,14 @@ class _Reader:
             raise Unfit
         body = self._number(node.body, each=False, read=node.loops[0].variable)
         if node.type == ir.INT and body != self._element:
-            raise Unfit  # such integers are exact, elements wrap around
+            raise Unfit  # such integers are exact, while elements wrap around
         if self._folded not in (None, (node.kind, body)):
             raise Unfit
         self._folded = (node.kind, body)
         return self._total
 
     def _steps_of(self, value: ir.Expr, each: bool) -> dict[str, ir.Expr]:
-        """The steps by which a number comes from the elements, in the order in which they are taken."""
+        """The steps from the elements to a number, in order."""
         if self._folded is None:
             raise Unfit
         kind, mapped = self._folded
@@ -280,7 +281,7 @@ class _Reader:
         steps["combine"] = _COMBINED[kind](x, y, self._type)
         if "shift" in steps and not each:
             moved = ir.Binary("*", x, self._power(y, z), self._type)
-            # 0 times infinity is no sum.
+            # 0 times infinity would be NaN.
             steps["move"] = ir.Conditional(ir.Compare(">", x, self._written(0)), moved, x)
         result = self._result_of(value) if each else value
         if result != self._total:
@@ -302,9 +303,9 @@ class _Reader:
         return ir.Local(name, self._type)
 
     def _without_division(self, node: ir.Expr) -> ir.Expr:
-        """Elements over a total, as products with one over the total.
+        """Elements over a total, as products with its reciprocal.
 
-        The total is at least 1, since the greatest element adds exp(0), unless it is 0, infinite or NaN.
+        The total is at least 1, since the maximum contributes exp(0), unless it is 0, infinite or NaN.
         """
         match node:
             case ir.Binary("/", left, right) if right == self._total and self._total not in ir.walk(left):
@@ -312,7 +313,7 @@ class _Reader:
         return node
 
     def _result_of(self, node: ir.Expr) -> ir.Expr:
-        """What is made of the total for all elements alike: the largest part of a value that is so."""
+        """What depends on the total and is the same for all elements: the largest such part of a value."""
         parts = list(ir.walk(node))
         if self._element not in parts and self._total in parts:
             return node
@@ -322,7 +323,7 @@ class _Reader:
         return found.pop()
 
     def _each(self, value: ir.Expr, mapped: ir.Expr) -> tuple[str, ir.Expr]:
-        """What is stored for each element, from what stands for it in the sum where that is enough."""
+        """What is stored for each element, as a function of its term in the sum if that suffices."""
         if mapped != self._element:
             of_mapped = ir.substitute(value, {mapped: self._mapped})
             parts = set(ir.walk(of_mapped))

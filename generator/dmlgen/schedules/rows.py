@@ -1,10 +1,10 @@
-"""Definitions whose elements follow, each on its own, from statistics of their rows: normalizations.
+"""Definitions whose elements each depend on statistics of their row: normalizations.
 
-A row has the elements of a tensor that differ in their coordinates along some dimensions only; which ones
-depends on the description. Statistics are intermediate tensors with one entry for each row, made of sums over
-the row and of statistics above them. Tensors are read at the element itself, or where they have size 1 at 0;
-of some the first element alone is read, which may be an integer that is made a float.
-There may be no statistics at all, and several outputs, some of them with an entry for each row alone.
+A row consists of the elements of a tensor that differ only in their coordinates along some dimensions; which
+ones depends on the description. Statistics are intermediate tensors with one entry per row, computed from
+sums over the row and from earlier statistics. Tensors are read at the element itself, or at 0 along
+dimensions of size 1; of some only the first element is read, which may be an integer that is converted to
+float. There may be no statistics at all, and there may be several outputs, some with only one entry per row.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from dmlgen.schedules.sets import AT, ONE, ZERO
 
 _TURN = ir.Local("turn", ir.INTS)
 _PLACE = ir.Local("place", ir.INTS)
-"""The variable of a loop over a row, and the coordinate of the element to which it has come."""
+"""The variable of a loop over a row, and the coordinate of its current element."""
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number of each row, `name`. Its `value` is made of sums over the row, the locals `total0` and so on
-    in the order of `sums`, of statistics before it, and of elements at the row's own coordinate,
-    locals such as `ScaleTensorOfRow`. What `sums` add up is made of statistics before it and of elements,
-    locals such as `InputTensorElement`."""
+    """A number per row, `name`. Its `value` is a function of sums over the row, the locals `total0` and so on
+    in the order of `sums`, of earlier statistics, and of elements at the row's own coordinate, locals such as
+    `ScaleTensorOfRow`. The terms of `sums` are functions of earlier statistics and of elements, locals such
+    as `InputTensorElement`."""
 
     name: str
     sums: tuple[ir.Expr, ...]
@@ -40,13 +40,13 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Rows(FastForm):
-    """A faster way to all outputs: the rows of `source` one by one, with their statistics (`schedules`).
+    """A faster way to compute all outputs: row by row of `source`, with the statistics of each (`schedules`).
 
-    `reduced` has for each of its dimensions 1 if rows run along it, else 0; it is empty where there are no
-    statistics, and any dimensions may make a row. `elements` are the tensors read at the element itself;
-    where sizes are 1, others are read at 0, and `single` at 0 alone. `each` are values of outputs as large
-    as `source`, made of elements, statistics and `parts`, which may be the same for a whole row; `of_rows`
-    those of outputs with an entry for each row.
+    `reduced` has a 1 for each dimension that rows run along, else 0; it is empty if there are no statistics,
+    and rows may run along any dimensions. `elements` are the tensors that are read at the element itself;
+    others are read at 0 where sizes are 1, and `single` only at 0. `each` are the values of outputs as large
+    as `source`, as functions of elements, statistics and `parts`, which may be the same for a whole row;
+    `of_rows` are those of outputs with one entry per row.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Rows(FastForm):
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Rows | None:
-    """All that a definition says, by rows."""
+    """All outputs of a definition, by rows."""
     certain = all(described.is_certain(name) for name in list(defines.outputs)[:1])
     floats = all(
         described.members[name].count is None
@@ -81,16 +81,16 @@ def _misfits(tensor: Intermediate) -> bool:
 
 
 class _Reader:
-    """Reads a definition. What it has read is made of locals: elements, statistics, sums."""
+    """Reads a definition, in terms of locals: elements, statistics, sums."""
 
     def __init__(self, defines: OutputDefinitions, described: Described) -> None:
         self._defines, self._described = defines, described
         self._source = next(iter(defines.outputs))
-        self._reduced: ir.Expr | None = None  # whether dimension v0 is one along which a row runs
+        self._reduced: ir.Expr | None = None  # whether a row runs along dimension v0
         self._statistics: dict[str, Statistic] = {}
-        self._sums: list[ir.Expr] = []  # of the statistic under way
+        self._sums: list[ir.Expr] = []  # of the current statistic
         self._elements: set[str] = set()  # tensors as large as the source, as far as their reads tell
-        self._single: set[str] = set()  # tensors of which the first element alone is read
+        self._single: set[str] = set()  # tensors of which only the first element is read
         self._hoisted: dict[ir.Expr, ir.Local] = {}
         self._parts: dict[ir.Expr, ir.Local] = {}
 
@@ -129,7 +129,7 @@ class _Reader:
         )
 
     def _learn(self, fold: ir.Fold) -> None:
-        """What a row is, from a loop over one."""
+        """Determines what a row is, from a loop over one."""
         match fold.loops:
             case (ir.Each(variable=ir.Local(type=ir.INTS), first=None, last=last),):
                 match _by_dimension(last):
@@ -143,7 +143,7 @@ class _Reader:
         raise Unfit
 
     def _list(self, along: ir.Expr, other: ir.Expr) -> ir.Expr:
-        """A list over the dimensions of a row's tensor, with one entry along rows and another elsewhere."""
+        """A list over the dimensions of the rows' tensor, with one entry along rows and another elsewhere."""
         assert self._reduced is not None
         rank = ir.Field(ir.Tensor(self._source), "DimensionCount", ir.INT)
         loop = ir.Loop(_V, ZERO, rank, None)
@@ -157,7 +157,7 @@ class _Reader:
         return ir.ListOf(()) if self._reduced is None else self._list(ONE, ZERO)
 
     def _of_row(self, node: ir.Expr) -> ir.Expr:
-        """A value with one entry for each row, from its coordinate there."""
+        """A value with one entry per row, given its coordinate there."""
         match node:
             case ir.Fold(kind="sum", unrolled=False):
                 return self._sum(node)
@@ -184,7 +184,7 @@ class _Reader:
         return ir.Local(f"total{self._sums.index(body)}", ir.FLOAT, varies=True)
 
     def _of_element(self, node: ir.Expr, place: ir.Local) -> ir.Expr:
-        """A value at an element, which has the coordinate `place`."""
+        """A value at an element, whose coordinate is `place`."""
         match node:
             case ir.Entry(tensor=name, coordinate=coordinate) if name in self._statistics:
                 here = self._list(ZERO, ir.Index(AT, _V))
@@ -197,11 +197,11 @@ class _Reader:
         return self._rebuilt(node, lambda part: self._of_element(part, place))
 
     def _is_word(self, tensor: str) -> bool:
-        """Whether elements are integers of 32 bits, of which shaders make floats as they load them."""
+        """Whether elements are 32-bit integers, which shaders convert to float as they load them."""
         return not self._described.is_float(tensor, {}) and self._described.has_whole_words(tensor)
 
     def _load(self, node: ir.Load, place: ir.Local, suffix: str) -> ir.Expr:
-        """An element of a tensor with all dimensions of the row's one, some of which may have size 1."""
+        """An element of a tensor with all dimensions of the rows' tensor, some of which may have size 1."""
         name = node.tensor.name
         entry = ir.Index(place, _V)
         is_one = ir.Compare("!=", _size(name), ONE)
@@ -230,7 +230,8 @@ class _Reader:
         return rebuilt(node, write)
 
     def _without_statistics(self, node: ir.Expr) -> ir.Expr:
-        """A value with what statistics alone give worked out before, once for each row."""
+        """A value with the parts that depend only on statistics hoisted, so that they are computed once per
+        row."""
         names = {part.name for part in ir.walk(node) if isinstance(part, ir.Local)}
         if isinstance(node, ir.Local) or is_known(node):
             return node
@@ -240,7 +241,7 @@ class _Reader:
         return self._hoisted.setdefault(node, local)
 
     def _in_parts(self, node: ir.Expr) -> ir.Expr:
-        """A value with calls worked out apart that may well be the same for a whole row."""
+        """A value with those calls split off that may well be the same for a whole row."""
         names = {part.name for part in ir.walk(node) if isinstance(part, ir.Local)}
         if isinstance(node, ir.Local) or is_known(node):
             return node
@@ -261,5 +262,5 @@ def _statistic(name: str) -> str:
 
 
 def _by_dimension(node: ir.Expr) -> ir.Expr:
-    """A list with its variables numbered anew, so that equal ones are equal wherever they stand."""
+    """A list with its variables renumbered, so that equal lists compare equal wherever they occur."""
     return written(node, {})

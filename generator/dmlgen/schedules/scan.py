@@ -13,7 +13,7 @@ from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.sets import AT, sets_of
 
 _COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
-"""The neutral element of what runs along, and the operation."""
+"""The identity and the operation of a scan."""
 
 _Admitted: TypeAlias = tuple[bool, ...]
 
@@ -23,12 +23,12 @@ _WAYS: dict[_Admitted, tuple[bool, bool]] = {
     (False, True, True): (True, False),
     (False, False, True): (True, True),
 }
-"""By the places that a loop admits, those before the element, its own and those after it: whether the way is
-from the last element to the first, and whether the element itself is left out."""
+"""By whether a loop admits places before the element, its own and those after it: whether the scan runs from
+the last element to the first, and whether it is exclusive."""
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
-    """The computation of a definition of this form."""
+    """The schedule of a definition of this form."""
     if len(defines.outputs) != 1 or defines.tensors:
         return None
     ((output, value),) = defines.outputs.items()
@@ -58,7 +58,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Schedule | No
 
 
 def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:
-    """What runs along which tensor and axis in one case, and the places that the loop admits."""
+    """The kind, tensor and axis of the scan in one case, and the places that the loop admits."""
     match case.output:
         case (
             ir.Fold(

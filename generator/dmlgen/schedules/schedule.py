@@ -1,4 +1,4 @@
-"""What a schedule is: a form that definitions may have, or an algorithm, with the parts that differ."""
+"""Schedules: a form that definitions may have, or an algorithm, and the parts in which operators differ."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dmlgen.registry import AlgorithmUse, Definition
 
 @dataclass(frozen=True)
 class Steps:
-    """Parts of the work that differ by case: expressions of elements, see `ir.STEP_NAMES`, by name.
+    """Parts of the work that differ by case: expressions over elements by name, see `ir.STEP_NAMES`.
 
-    `case` is the value of the enumeration that chooses them, ALWAYS where there is no choice.
+    `case` is the enumeration value that selects them, or ALWAYS if there is no choice.
     """
 
     case: str
@@ -25,9 +25,9 @@ class Schedule:
     """A fast way to compute an operator: a form of its definition, or its algorithm.
 
     The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
-    tensors, each of which in turn is number `index`) it stores `value` at `place` in `output` (None: at
-    `at`), and "gather" is a map that looks up where it reads. Every other form is a function of its own of
-    the `roles`: tensors, and expressions of the description.
+    tensors, each in turn as number `index`) it stores `value` at `place` in `output` (None: at `at`).
+    "gather" is a map that looks up where it reads. Every other form is a function of its own of the `roles`:
+    tensors, and expressions of the description.
     """
 
     form: str
@@ -41,21 +41,21 @@ class Schedule:
 
     @property
     def expressions(self) -> tuple[ir.Expr, ...]:
-        """All of it that is computed from the description and from elements."""
+        """All of its expressions of the description and of elements."""
         whole = [self.value, self.place, *self.roles.values()]
         parts = [part for step in self.steps for part in step.expressions.values()]
         return (*(node for node in whole if node is not None), *parts)
 
 
 def shifted(dimensions: ir.Loop, by: ir.Expr) -> ir.Expr:
-    """The coordinate at which everything lies that is shifted by a coordinate."""
+    """The coordinate `at` with an offset added in each dimension."""
     at, d = ir.Local("at", ir.INTS), dimensions.variable
     entry = ir.Binary("+", ir.Index(at, d), ir.Index(by, d), ir.INT)
     return ir.Reduce("list", dimensions, entry, ir.INTS)
 
 
 def is_shifted(place: ir.Expr) -> bool:
-    """Whether everything is shifted by one coordinate."""
+    """Whether the place is `at` plus one offset for all elements."""
     match place:
         case ir.Reduce(loop=loop, body=ir.Binary(right=ir.Index(sequence=by))) if not ir.varies(by):
             return place == shifted(loop, by)
@@ -64,12 +64,12 @@ def is_shifted(place: ir.Expr) -> bool:
 
 @dataclass(frozen=True)
 class FastForm:
-    """A faster way to what a definition says, beside that of the definition itself."""
+    """A faster way to compute what a definition says, besides following the definition."""
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
-        """The intermediate tensors that it leads to, each in a pass alone, with those that this reads; none
-        where its passes are beside those of the definition."""
+        """The intermediate tensors that it computes, each in a pass alone, with those that this pass reads;
+        empty if its passes do not mix with those of the definition."""
         return {}
 
 

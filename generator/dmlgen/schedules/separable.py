@@ -1,8 +1,9 @@
-"""Definitions whose elements are made of a box of taps on one tensor, axis by axis: resampling, gradients.
+"""Definitions whose elements consist of a box of taps on one tensor that separates by axis: resampling,
+gradients.
 
-Along each dimension, which coordinates are read and with what weights depends on the dimension and on the
-output's coordinate in it alone, so that a table for each axis tells all. An element is a sum over the box, of
-products of a weight for each dimension, or the one element where all tables lead. The description chooses
+Along each dimension, which coordinates are read and with what weights depends only on the dimension and on
+the output's coordinate in it, so that one table per axis suffices. An element is a sum over the box, of
+products of a weight per dimension, or the single element that all tables lead to. The description selects
 between several of these.
 """
 
@@ -27,13 +28,13 @@ DIMENSION, RESULT, TAP = (ir.Local(name, ir.INT, varies=True) for name in ("d", 
 
 @dataclass(frozen=True)
 class Taps:
-    """Along an axis the taps from `first` up to, without, `last` for which `takes` holds, each with its
-    `weight`.
+    """The taps along an axis: those from `first` up to but not including `last` for which `takes` holds, each
+    with its `weight`.
 
-    Where there is no `last`, `first` is the only one; all take part without `takes`, and weigh 1 without
-    `weight`. `first` and `last` are expressions of DIMENSION and RESULT, the others of these and TAP. They
-    may use locals that stand for entries of intermediate tensors: those in `of_result` are values at
-    DIMENSION and RESULT, those in `of_tap` at DIMENSION and TAP.
+    Without `last`, `first` is the only tap; without `takes` all contribute, and without `weight` each weighs
+    1. `first` and `last` are expressions of DIMENSION and RESULT, the others of these and TAP. They may use
+    locals that stand for entries of intermediate tensors: those in `of_result` are values at DIMENSION and
+    RESULT, those in `of_tap` at DIMENSION and TAP.
     """
 
     first: ir.Expr
@@ -46,10 +47,10 @@ class Taps:
 
 @dataclass(frozen=True)
 class Way:
-    """How an output follows from taps where `when` holds: `value` is made of locals.
+    """How an output follows from taps where `when` holds: `value` is a function of locals.
 
-    Those are sums over the box, `totals` by name, of a term times the weights, None for 1, where a term is
-    made of the local `element`; or `element` itself where there is one tap alone.
+    Those are weighted sums over the box, `totals` by name, each of a term, which is a function of the local
+    `element`, or None for 1; or `element` itself if there is a single tap.
     """
 
     when: ir.Expr
@@ -61,7 +62,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Separable(FastForm):
-    """A faster way to an output that is made of taps on a tensor, along each of `rank` dimensions
+    """A faster way to compute an output from taps on a tensor, along each of `rank` dimensions
     (`schedules`)."""
 
     output: str
@@ -71,7 +72,7 @@ class Separable(FastForm):
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Separable | None:
-    """The taps that the output of a definition comes down to."""
+    """The taps that the output of a definition amounts to."""
     output, *others = defines.outputs
     if others or not described.is_certain(output) or described.may_be(output, "FLOAT64"):
         return None
@@ -93,7 +94,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Separable | N
 
 
 def _choices(value: ir.Expr, *known: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
-    """What a value is where, as the description decides."""
+    """The value in each case that the description distinguishes."""
     match value:
         case ir.Conditional(test, then, otherwise) if is_known(test):
             yield from _choices(then, *known, test)
@@ -110,7 +111,7 @@ def _negated(test: ir.Expr) -> ir.Expr:
 
 
 class _Reader:
-    """Reads what an output is in one case, and notes the tensor and how many dimensions lists have."""
+    """Reads an output in one case, and collects the tensor and the lengths of lists."""
 
     def __init__(self, tensors: tuple[Intermediate, ...], described: Described) -> None:
         self._tensors = {one.name: one for one in tensors}
@@ -150,7 +151,8 @@ class _Reader:
     def _sum(
         self, fold: ir.Fold, load: ir.Load, element: ir.Local
     ) -> tuple[tuple[ir.Expr, ir.Expr, ir.Expr | None, ir.Expr | None], ir.Expr | None]:
-        """The first and last taps of a sum, which take part, their weights, and what is weighted."""
+        """The first and last taps of a sum, which of them contribute, their weights, and the weighted
+        term."""
         match fold:
             case ir.Fold("sum", (ir.Each(ir.Local(type=ir.INTS) as tap, ir.Reduce() as first, last),)) if (
                 load.coordinate == tap and fold.type == ir.FLOAT
@@ -172,7 +174,7 @@ class _Reader:
         return (self._axis(first, "list", None), self._axis(last, "list", None), takes, weight), term
 
     def _axis(self, node: ir.Expr, kind: str, tap: ir.Local | None) -> ir.Expr:
-        """What a list, a product or a test has for each dimension, as an expression of an axis."""
+        """The entry of a list, a product or a test for one dimension, as an expression of an axis."""
         match node:
             case ir.Reduce(loop=ir.Loop(variable, ir.Number(value=0), rank, None), body=body) if (
                 node.kind == kind and is_known(rank)
@@ -194,7 +196,7 @@ class _Reader:
         return body
 
     def _entry(self, entry: ir.Entry) -> ir.Local:
-        """The local that stands for an entry of an intermediate tensor, whose value is noted."""
+        """The local that stands for an entry of an intermediate tensor, whose value is recorded."""
         tensor = self._tensors[entry.tensor]
         match entry.coordinate, tensor.sizes:
             case ir.ListOf((ir.Local() as d, ir.Local() as index)), ir.ListOf((_, size)) if (
@@ -211,7 +213,7 @@ class _Reader:
         if not is_plain or tensor.type != ir.FLOAT:
             raise Unfit
         last = ir.Binary("-", size, ONE, ir.INT)
-        held = ir.Call("clamp", (index, ZERO, last), ir.INT)  # as reads of what is kept are
+        held = ir.Call("clamp", (index, ZERO, last), ir.INT)  # as reads of intermediate tensors are
         known, suffix = (self._of_tap, "OfTap") if index == TAP else (self._of_result, "OfResult")
         name = ir.Local(f"{tensor.name[0].lower()}{tensor.name[1:]}{suffix}", ir.FLOAT, varies=True)
         known[name] = ir.substitute(value, {ir.Index(AT, ZERO): DIMENSION, ir.Index(AT, ONE): held})

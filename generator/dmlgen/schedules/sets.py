@@ -1,8 +1,8 @@
-"""Coordinates of sets: the elements of a tensor that differ in their coordinates along some axes only.
+"""Coordinates of sets: the elements of a tensor that differ only in their coordinates along some axes.
 
-A definition spells them as lists over the dimensions, `[... if C(d) else ... for d in axes(T)]`, where C says
-of a dimension whether it is one of the axes, or as `replace(at, Axis, ...)`; loops run through the box of a
-set, or along the one axis. Everything here is as `cases` writes it.
+A definition spells them as lists over the dimensions, `[... if C(d) else ... for d in axes(T)]`, where C
+tells whether a dimension is one of the axes, or as `replace(at, Axis, ...)`; loops run over the box of a set,
+or along the single axis. Everything here is as `cases` writes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SINGLE = ir.Local("d", ir.INT)  # the dimension that `replace` names
 
 
 class _ByAxis(NamedTuple):
-    """A list with one entry for each `dimension`: `along` in those that are axes, `other` in the rest."""
+    """A list with one entry per `dimension`: `along` for axes, `other` for the rest."""
 
     axes: ir.Expr
     dimension: ir.Local
@@ -54,7 +54,7 @@ def _axes(test: ir.Expr, d: ir.Local) -> ir.Expr | None:
 
 @dataclass(frozen=True)
 class Sets:
-    """The sets of a tensor along axes: a list of dimensions, in which one may come twice."""
+    """The sets of a tensor along axes: a list of dimensions, which may contain duplicates."""
 
     tensor: str
     axes: ir.Expr
@@ -63,12 +63,12 @@ class Sets:
         return ir.Index(ir.Field(ir.Tensor(self.tensor), "Sizes", ir.INTS), dimension)
 
     def is_extent(self, node: ir.Expr) -> bool:
-        """Whether these are the sizes of a set: 1 in dimensions that are no axes."""
+        """Whether these are the sizes of a set: 1 in dimensions that are not axes."""
         found = _by_axis(node)
         return found is not None and found == (self.axes, d := found.dimension, self.size(d), ONE)
 
     def is_kept(self, node: ir.Expr) -> bool:
-        """Whether these are the sizes of what has one entry for each set."""
+        """Whether these are the sizes of a tensor with one entry per set."""
         found = _by_axis(node)
         return found is not None and found == (self.axes, d := found.dimension, ONE, self.size(d))
 
@@ -78,16 +78,16 @@ class Sets:
         return found is not None and found == (self.axes, d := found.dimension, ZERO, ir.Index(AT, d))
 
     def is_own(self, node: ir.Expr) -> bool:
-        """Whether this is the coordinate of the element at `at` in its set."""
+        """Whether this is the coordinate, within its set, of the element at `at`."""
         found = _by_axis(node)
         if isinstance(self.axes, ir.ListOf) and node == ir.Index(AT, *self.axes.items):
             return True
         return found is not None and found == (self.axes, d := found.dimension, ir.Index(AT, d), ZERO)
 
     def is_over(self, node: ir.Expr, variable: ir.Local, backward: bool) -> bool:
-        """Whether this is the coordinate of that element of the set at `at` to which a loop has come.
+        """Whether this is the coordinate of the current element of a loop over the set at `at`.
 
-        A loop that goes `backward` begins with the last element.
+        A loop that goes `backward` starts with the last element.
         """
         found = _by_axis(node)
         if found is None:
@@ -100,7 +100,7 @@ class Sets:
         return found == (self.axes, d, along, ir.Index(AT, d))
 
     def turned(self, node: ir.Expr) -> ir.Expr | None:
-        """The coordinate in a set that is as far from its first element as this one is from the last."""
+        """The mirrored coordinate in a set: as far from its first element as this one is from the last."""
         match node:
             case ir.Reduce(
                 "list", loop, ir.Binary(left=ir.Binary(left=size), right=ir.Index(entry, d)) as body
@@ -118,7 +118,7 @@ def _from_end(size: ir.Expr, entry: ir.Expr) -> ir.Expr:
 
 
 def _along(size: ir.Expr) -> Sets | None:
-    """The sets along one axis, from the size in that dimension."""
+    """The sets along one axis, given the size of that dimension."""
     match size:
         case ir.Index(ir.Field(ir.Tensor(name=tensor, index=None), "Sizes"), axis):
             return Sets(tensor, ir.ListOf((axis,)))
@@ -126,7 +126,7 @@ def _along(size: ir.Expr) -> Sets | None:
 
 
 def sets_of(fold: ir.Fold) -> Sets | None:
-    """The sets whose elements a loop goes through, all of each."""
+    """The sets that a loop iterates over completely."""
     match fold.loops:
         case (ir.Each(variable=variable, first=None, last=last),) if fold.condition is None:
             if variable.type == ir.INT:

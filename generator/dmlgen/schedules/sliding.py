@@ -1,8 +1,8 @@
-"""Definitions that fold what lies under a sliding window of one tensor, as poolings do.
+"""Definitions that fold a sliding window over one tensor, as poolings do.
 
-The window goes over the last dimensions; what is outside of the tensor takes no part. What is folded is a
-function of one element. Outputs are made of the result, of the place in the window where the greatest element
-is, of whether there is one at all, and of how many places of the window are in a box.
+The window moves over the last dimensions; taps outside of the tensor do not take part. What is folded is a
+function of one element. Outputs are functions of the result, of the place of the greatest element within the
+window, of whether there is any element at all, and of how many taps lie in a box.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from dmlgen.schedules.windows import axes_of, numbers, sum_at
 COUNTED = ir.Local("counted", ir.INT, varies=True)
 CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
 IS_ANY = ir.Local("isAny", ir.BOOL, varies=True)
-"""In what is made of a fold: how many places of the window are in the box, the place of the greatest element,
-and whether there is one."""
+"""In the expressions of outputs: how many taps lie in the box, the place of the greatest element, and whether
+there is one."""
 
 _ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where places of a window are: in each of its dimensions, the coordinate where the output's and the
-    window's are 0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and
-    the sizes of the box that they are in, or outside of (`limits`)."""
+    """The taps of a window: in each of its dimensions, the coordinate where the output's and the window's are
+    0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and the sizes of
+    the box that they must lie in (`limits`)."""
 
     first: ir.Expr
     steps: ir.Expr
@@ -43,12 +43,12 @@ class Frame:
 
 @dataclass(frozen=True)
 class Sliding(FastForm):
-    """A faster way to outputs that follow from a fold of what lies under a window of `tensor` (`schedules`).
+    """A faster way to compute outputs from a fold over a window of `tensor` (`schedules`).
 
-    `places` is what `contraction.Factor` has; the window, of `sizes`, goes over the dimensions behind those,
-    along the output's in `axes`. `fold` is the fold as defined, `term` what is folded, made of the local
-    `element`, and `values` are what outputs are, made of the local `total`. Of `counted`, they ask how many
-    places of the window are in its box.
+    `places` is as in `contraction.Factor`; the window, of `sizes`, moves over the dimensions after those,
+    along the output's in `axes`. `fold` is the fold as defined, `term` what is folded, as a function of the
+    local `element`, and `values` are the outputs as functions of the local `total`. They may also depend on
+    the number of taps that lie in the box of `counted`.
     """
 
     tensor: str
@@ -64,7 +64,7 @@ class Sliding(FastForm):
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Sliding | None:
-    """The fold under a window that the outputs of a definition come down to."""
+    """The fold over a window that the outputs of a definition amount to."""
     if defines.tensors:
         return None
     try:
@@ -86,7 +86,7 @@ class _Reader:
         output = next(iter(self._values))
         if len(totals) != 1 or not self._described.is_certain(output):
             raise Unfit
-        fold = written(totals[0], {})  # which numbers variables as if it stood alone
+        fold = written(totals[0], {})  # numbers variables as if it stood alone
         assert isinstance(fold, ir.Fold)
         w, sizes = _window(fold)
         load, head, place = self._read(fold)
@@ -122,8 +122,8 @@ class _Reader:
         )
 
     def _read(self, fold: ir.Fold) -> tuple[ir.Load, ir.Expr, ir.Expr]:
-        """The only element that a fold reads in each turn, how many dimensions lead to the window's, and the
-        place in these."""
+        """The only element that a fold reads in each iteration, the number of dimensions before the window's,
+        and the place in these."""
         w, _ = _window(fold)
         match _loads(fold.body), fold.condition:
             case [
@@ -145,7 +145,7 @@ class _Reader:
 
 
 def _window(fold: ir.Fold) -> tuple[ir.Local, ir.Expr]:
-    """The variable of a fold over places of a window, and the window's sizes."""
+    """The variable of a fold over a window, and the window's sizes."""
     match fold:
         case ir.Fold(
             loops=(ir.Each(variable=ir.Local(type=ir.INTS) as w, first=None, last=sizes),),
@@ -156,7 +156,7 @@ def _window(fold: ir.Fold) -> tuple[ir.Local, ir.Expr]:
 
 
 def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
-    """The box that a condition keeps places of the window to; which may depend on the description."""
+    """The box that a condition restricts taps to; it may depend on the description."""
     match condition:
         case ir.Conditional(test, then, otherwise) if is_known(test):
             a, b = _box(then, w), _box(otherwise, w)
@@ -188,7 +188,7 @@ def _loads(node: ir.Expr) -> list[ir.Load]:
 
 
 def _plain(node: ir.Expr) -> ir.Expr:
-    """An expression that takes entries from coordinates themselves, not from their parts."""
+    """An expression that indexes coordinates themselves, not their slices."""
     new: dict[ir.Expr, ir.Expr] = {}
     for part in ir.walk(node):
         match part:

@@ -1,4 +1,4 @@
-"""Softplus in elements: a sum that is a function of its own."""
+"""Softplus on elements: a sum that has a function of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dmlgen.expr import ir
 
 
 def softplus_of(node: ir.Expr) -> ir.Expr | None:
-    """x, where a value is max(x, 0) + log1p(exp(-abs(x))), which is ln(1 + e^x); else None."""
+    """x, if a value is max(x, 0) + log1p(exp(-abs(x))), which is ln(1 + e^x); else None."""
     match node:
         case ir.Binary(
             op="+",

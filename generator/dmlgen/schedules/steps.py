@@ -1,4 +1,4 @@
-"""Which intermediate tensors a thread can write together."""
+"""Which intermediate tensors one thread can write together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from dmlgen.schedules.sets import AT
 
 
 def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> list[list[Intermediate]]:
-    """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's.
+    """The intermediate tensors that each pass writes: consecutive ones in which no element needs another
+    thread's.
 
     Each of those that are `alone` has a pass of its own.
     """
@@ -27,7 +28,7 @@ def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> lis
 
 
 def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
-    """Whether a thread can work out an element right after those of others at the same coordinate."""
+    """Whether a thread can compute an element right after those of others at the same coordinate."""
     alike = all(
         (one.sizes, one.along, keyed(one)) == (tensor.sizes, tensor.along, None) for one in (tensor, *others)
     )
@@ -40,7 +41,7 @@ def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
 
 
 def _is_earlier(coordinate: ir.Expr) -> bool:
-    """Whether a coordinate is one of an earlier step: it begins with at[0] less a number."""
+    """Whether a coordinate belongs to an earlier step: it starts with at[0] minus a number."""
     match coordinate:
         case ir.Binary(op="+", left=left):
             return _is_earlier(left)

@@ -1,12 +1,12 @@
-"""Intermediate tensors that are made of sums of products: projections, and the steps of recurrent networks.
+"""Intermediate tensors made of sums of products: projections, and the steps of recurrent networks.
 
-A product is of one element of a tensor of weights and of other reads, all of whose coordinates end with its
-number. What counts is which dimensions of the intermediate tensor these depend on: weights that are the same
-along some dimension are read once for it, and so are the other factors along the dimensions of the weights.
-Elements may be made of the sums in any way that reads no weights.
+A product has one element of a tensor of weights as a factor, and other reads as the rest, all at coordinates
+that end with k. What matters is which dimensions of the intermediate tensor these depend on: weights that are
+the same along a dimension are read once for all of it, and so are the other factors along the dimensions of
+the weights. Elements may be any function of the sums that reads no weights.
 
-Where fewer passes do for one value of a truth value of the description, each of its values is a case of its
-own. In a recurrence the first step, which begins with `... if at[0] == 0 else`, has no sums.
+If a truth value of the description allows for fewer passes, each of its values is a case of its own. In a
+recurrence, the first step, which has the form `... if at[0] == 0 else`, has no sums.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Read: TypeAlias = ir.Load | ir.Entry
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of products, the local `name`: of factor number `factor` and the weights from `place` on."""
+    """A sum of products, the local `name`: of factor number `factor` and the weights at `place`."""
 
     name: str
     factor: int
@@ -40,15 +40,15 @@ class Sum:
 
 @dataclass(frozen=True)
 class SharedSums:
-    """Intermediate tensors that are written together, from sums of products that groups of threads share.
+    """Intermediate tensors that are written together, from sums of products that threads of a group share.
 
-    They are that where `when` holds. `values` are those of the tensors at `at`, by name, made of `sums`, of
-    what was read `before` these, by name, and of the values of those above it, which have their names.
-    Products are of an element of `weights` and of one of `factors`, each of which is a product of reads.
-    Coordinates of all of them end with the number of the product. Weights depend on dimensions `rows` of what
-    is written and not on `columns`, factors the other way round; both may depend on the rest of its `rank`.
-    `is_by_row`: what was read before is the same for all columns. `is_own`: but for factors, nothing is read
-    of these tensors that was not written for the same element, now or in an earlier step.
+    They apply where `when` holds. `values` are those of the tensors at `at`, by name, as functions of `sums`,
+    of what was read `before` these, by name, and of the earlier values, which have the names of their
+    tensors. Each product has an element of `weights` and one of `factors`, which in turn are products of
+    reads. All their coordinates end with k. Weights depend on dimensions `rows` of the result and not on
+    `columns`, factors the other way round; both may depend on the rest of its `rank`. `is_by_row`: what was
+    read before is the same for all columns. `is_own`: apart from factors, all that is read of these tensors
+    was written for the same element, now or in an earlier step.
     """
 
     when: ir.Expr
@@ -66,7 +66,7 @@ class SharedSums:
 
     @property
     def once(self) -> frozenset[str]:
-        """The names of what was read before that is the same in all steps: none of it is intermediate."""
+        """The names of what is read before and is the same in all steps: nothing of it is intermediate."""
         return frozenset(
             name
             for name, value in self.before
@@ -76,21 +76,21 @@ class SharedSums:
 
 @dataclass(frozen=True)
 class Sums(FastForm):
-    """A faster way to intermediate tensors, pass by pass, each in place of one or several of the definition
-    (`schedules`)."""
+    """A faster way to compute intermediate tensors, pass by pass, each in place of one or several of the
+    definition's (`schedules`)."""
 
     passes: tuple[SharedSums, ...]
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Sums | None:
-    """The sums of products that intermediate tensors of a definition are made of."""
+    """The sums of products that intermediate tensors of a definition consist of."""
     if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
     try:
         cases = _cases(defines)
     except TooLarge:
         return None
-    found: dict[SharedSums, list[ir.Expr]] = {}  # with the cases that they are of
+    found: dict[SharedSums, list[ir.Expr]] = {}  # by the cases in which they apply
     for case in cases:
         for step in in_step(case.tensors):
             with suppress(Unfit):
@@ -103,7 +103,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Sums | None:
 
 
 class _Case(NamedTuple):
-    """A case of the description, by its condition and by the member's value, and the tensors written out."""
+    """A case of the description: its condition, the member's value, and the tensors, written out."""
 
     when: ir.Expr
     choice: Choice
@@ -111,7 +111,7 @@ class _Case(NamedTuple):
 
 
 def _cases(defines: OutputDefinitions) -> list[_Case]:
-    """The cases that are told apart."""
+    """The cases to distinguish."""
     usual = _case(defines, ir.Number(True, ir.BOOL), {})
     nodes = (node for one in usual.tensors for node in ir.walk(one.value))
     for member in dict.fromkeys(node for node in nodes if isinstance(node, ir.Member)):
@@ -193,12 +193,12 @@ class _Reader:
         )
 
     def _made(self, name: str, totals: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
-        """The value of a tensor as it is defined, made of totals in place of the sums that they stand for."""
+        """The value of a tensor as defined, with the locals of totals in place of sums."""
         value = _opened(self._values[name], self._choice)
         return ir.substitute(value, {fold: totals[written(fold, self._choice)] for fold in _folds(value)})
 
     def _product(self, fold: ir.Fold) -> tuple[tuple[Read, ...], ir.Load]:
-        """The reads of a factor, and that of the weights; entries of coordinates are spelled out."""
+        """The reads of a factor, and that of the weights, with entries of coordinates spelled out."""
         match fold:
             case ir.Fold(
                 "sum",
@@ -221,7 +221,7 @@ class _Reader:
         return factor, load
 
     def _read(self, read: ir.Expr, k: ir.Local) -> Read:
-        """A read at a coordinate that ends with the number of the product and depends on no other read."""
+        """A read at a coordinate that ends with k and depends on no other read."""
         match read:
             case ir.Load(tensor=ir.Tensor(name=name, index=None)) if (
                 self._described.is_certain(name)
@@ -247,11 +247,11 @@ class _Reader:
 
 
 class _ReadBefore:
-    """Has values use locals for what they read and need no sum for, so that it is under way while these are
-    added up, and for what was written just above."""
+    """Replaces reads that depend on no sum by locals, so that these loads are in flight while the sums
+    accumulate; and replaces reads of what the thread has just written by locals as well."""
 
     def __init__(self, written: Iterable[str]) -> None:
-        """`written` are the tensors that a thread writes one after the other."""
+        """`written` are the tensors that a thread writes one after another."""
         names = tuple(written)
         self._written: dict[ir.Expr, ir.Expr] = {
             ir.Entry(name, AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name in names
@@ -260,11 +260,11 @@ class _ReadBefore:
 
     @property
     def found(self) -> tuple[tuple[str, ir.Expr], ...]:
-        """What is read, by the name of the local that has it."""
+        """What is read, by the name of its local."""
         return tuple((one.name, value) for value, one in self._read.items())
 
     def used(self, value: ir.Expr, along: bool) -> ir.Expr:
-        """The value; `along`: that of the first step of a recurrence, a branch, stays as it is."""
+        """The value; `along`: the branch for the first step of a recurrence is left alone."""
         value = ir.substitute(value, self._written)
         if along and isinstance(value, ir.Conditional):
             return replace(value, otherwise=self._taken(value.otherwise))
@@ -276,7 +276,7 @@ class _ReadBefore:
         return rebuilt(node, self._taken)
 
     def _is_read(self, node: ir.Expr) -> bool:
-        """Whether a value is made of reads and of no sum."""
+        """Whether a value consists of reads and contains no sum."""
         parts = list(walk_through(node))
         calls = [one.function for one in parts if isinstance(one, ir.Apply)]
         given = {AT}.union(parameter for function in calls for parameter in function.parameters)
@@ -287,7 +287,7 @@ class _ReadBefore:
 
 
 def _later(tensor: Intermediate) -> ir.Expr:
-    """The value without that of the first step of a recurrence."""
+    """The value without that of a recurrence's first step."""
     if not tensor.along:
         return tensor.value
     is_first = ir.Compare("==", ir.Index(AT, ZERO), ZERO)
@@ -303,7 +303,7 @@ def _folds(node: ir.Expr) -> list[ir.Fold]:
 
 
 def _opened(node: ir.Expr, choice: Choice) -> ir.Expr:
-    """An expression in which no function has a sum: in place of those with one stands what they say."""
+    """An expression in which no function contains a sum: those that do are inlined."""
     if not any(isinstance(part, ir.Fold) and not part.unrolled for part in walk_through(node)):
         return node
     match node:
@@ -350,7 +350,7 @@ def _dimensions(reads: Iterable[Read]) -> set[int]:
 
 
 def _entries(every: Iterable[ir.Expr]) -> set[int]:
-    """The entries of `at` among the parts of expressions, which use it in no other way."""
+    """The entries of `at` among the parts of expressions, which must not use it in any other way."""
     parts = list(every)
     entries = [part.index for part in parts if isinstance(part, ir.Index) and part.sequence == AT]
     found = {entry.value for entry in entries if isinstance(entry, ir.Number)}
@@ -367,7 +367,7 @@ def _is_known(value: ir.Expr, columns: set[int]) -> bool:
 
 
 def _is_own(coordinate: ir.Expr) -> bool:
-    """Whether a coordinate is that of the element, now or in an earlier step."""
+    """Whether a coordinate is that of the element itself, now or in an earlier step."""
     match coordinate:
         case ir.Binary("+", ir.ListOf((ir.Binary("-", step, ir.Number()),)), ir.Slice(rest, lower, None)):
             return step == ir.Index(AT, ZERO) and rest == AT and lower == ir.Number(1, ir.INT)

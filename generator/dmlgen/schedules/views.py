@@ -1,7 +1,6 @@
-"""Views: intermediate tensors with nothing in them but elements of one tensor of the description, at sums of
-multiples of their own coordinates, and outputs that have the entries of an intermediate tensor at such
-places. What reads or writes the intermediate tensor can read or write the other one instead.
-"""
+"""Views: intermediate tensors that only contain elements of one tensor of the description, at linear
+functions of their own coordinates, and outputs that contain the entries of an intermediate tensor at such
+places. Whatever reads or writes the intermediate tensor can access the other one directly."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ from dmlgen.schedules.windows import is_sum
 
 @dataclass(frozen=True)
 class View:
-    """What the entry at `at` of an intermediate tensor is, where all `conditions` hold: `element`, an element
-    of a tensor, or conditionals of such that the description decides. Only so where each of `numbers`, sums
-    too, is from 0 up to, without, its limit at all coordinates."""
+    """The entry at `at` of an intermediate tensor, where all `conditions` hold: `element`, an element of a
+    tensor, or conditionals of such that depend on the description alone. It is valid only if each of
+    `numbers`, also linear functions, is in [0, limit) at all coordinates."""
 
     conditions: tuple[ir.Expr, ...]
     numbers: tuple[ir.Expr, ...]
@@ -31,20 +30,20 @@ class View:
 
     @property
     def tensors(self) -> tuple[str, ...]:
-        """The tensors of which it may be an element."""
+        """The tensors whose elements it may be."""
         loads = (part for part in ir.walk(self.element) if isinstance(part, ir.Load))
         return tuple(dict.fromkeys(part.tensor.entry for part in loads))
 
     def tensor(self, numbers: Mapping[str, int]) -> ir.Expr:
-        """The number of its tensor, -1 where a condition does not hold."""
+        """The number of its tensor, -1 if a condition does not hold."""
         found = _each(self.element, lambda load: ir.Number(numbers[load.tensor.entry], ir.INT))
         for one in self.conditions:
             found = ir.Conditional(one, found, ir.Number(-1, ir.INT))
         return found
 
     def place(self, entry: int | None) -> ir.Expr:
-        """Its coordinate, followed by the numbers, as the first entry of all has it, or how much is added to
-        that for each one that an entry of `at` grows by."""
+        """Its coordinate, followed by the numbers, at the first entry of all; or the increment of these for
+        each unit of an entry of `at`."""
         numbers = tuple(_term(one, entry) for one in self.numbers)
         found = _each(self.element, lambda load: _terms(load.coordinate, entry))
         return self._told(ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found)
@@ -56,7 +55,7 @@ class View:
         return self._told(limits) if self.limits else limits
 
     def _told(self, numbers: ir.Expr) -> ir.Expr:
-        """Numbers that may make no sense, and are none, where tensors are absent."""
+        """Numbers, or none where absent tensors would make them meaningless."""
         for one in self.conditions:
             if asks_presence(one):
                 numbers = ir.Conditional(one, numbers, ir.ListOf(()))
@@ -64,7 +63,7 @@ class View:
 
 
 def view_of(tensor: Intermediate) -> View | None:
-    """The elements that an intermediate tensor has, if these are all that it may have."""
+    """The elements that an intermediate tensor consists of, if these are all."""
     try:
         return _view(written(tensor.value, {}))
     except (TooLarge, Unfit):
@@ -72,8 +71,8 @@ def view_of(tensor: Intermediate) -> View | None:
 
 
 def view_before(tensor: Intermediate) -> View | None:
-    """The elements that an intermediate tensor has where a number is not inside of limits, if it has other
-    ones where it is, and these are all that it may have there, within limits of their own."""
+    """The elements of an intermediate tensor where a number is out of its limits, if it has others where it
+    is within; they must be all that it has there, within limits of their own."""
     try:
         match written(tensor.value, {}), written(tensor.sizes, {}):
             case ir.Conditional(ir.Call("inside"), _, otherwise), ir.ListOf(sizes):
@@ -85,9 +84,9 @@ def view_before(tensor: Intermediate) -> View | None:
 
 
 def view_in(output: str, value: ir.Expr, target: str) -> View | None:
-    """Where the entries of an intermediate tensor are in an output, if that has nothing else.
+    """Where the entries of an intermediate tensor are in an output, if that contains nothing else.
 
-    Each coordinate there is one of the output's, or one of those that this comes to in a box (`unflat`).
+    Each coordinate there is one of the output's, or a part of one that is split in a box (`unflat`).
     """
     try:
         match written(value, {}):
@@ -104,7 +103,7 @@ def view_in(output: str, value: ir.Expr, target: str) -> View | None:
 
 
 class _Source(NamedTuple):
-    """Where a coordinate comes from: entry `dimension` of a list, or `part` of what that is in a box."""
+    """Where a coordinate comes from: entry `dimension` of a list, or `part` of its split in a box."""
 
     sequence: ir.Expr
     dimension: int
@@ -113,7 +112,7 @@ class _Source(NamedTuple):
 
 
 def _turned(sources: Sequence[_Source], output: str) -> View:
-    """The place in an output of the entry whose coordinate comes from these."""
+    """The place in an output of the entry whose coordinate comes from these sources."""
     entries = {one: _entry(place) for place, one in enumerate(sources)}
     boxes = {one.dimension: one.box for one in sources}
     numbers, limits, place = list[ir.Expr](), list[ir.Expr](), list[ir.Expr]()
@@ -149,9 +148,9 @@ def _source(node: ir.Expr) -> _Source:
 
 
 def _view(node: ir.Expr) -> View:
-    """The view that a value is. Raises Unfit for what is none.
+    """The view that a value amounts to. Raises Unfit if there is none.
 
-    Ends: each turn takes a part of the value, or decides one of its conditions.
+    Ends: each call takes a part of the value, or decides one of its conditions.
     """
     inner = node
     match node:
@@ -188,7 +187,7 @@ def _view(node: ir.Expr) -> View:
 
 
 def _spelt_out(node: ir.Expr, rank: int) -> ir.Expr:
-    """The same with the entries of `at`, so many, where all of it is aligned."""
+    """The same with the `rank` entries of `at` spelled out, where all of it is aligned."""
     entries = ir.ListOf(tuple(map(_entry, range(rank))))
     whole = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "align")
     return ir.substitute(
@@ -202,7 +201,7 @@ def _spelt_out(node: ir.Expr, rank: int) -> ir.Expr:
 
 
 def _bound(node: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
-    """A number, and what it is less than."""
+    """A number, and its exclusive upper limit."""
     match node:
         case ir.Compare("<", number, limit) if is_known(limit):
             return _sum(number), limit
@@ -210,7 +209,8 @@ def _bound(node: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
 
 
 def _decision(node: ir.Expr) -> ir.Expr | None:
-    """A condition in a value which the description decides, but for those of numbers that it gives anyway."""
+    """A condition in a value that depends on the description alone, except within numbers that do so
+    anyway."""
     if is_known(node):
         return None
     if isinstance(node, ir.Conditional) and is_known(node.test):
@@ -219,7 +219,7 @@ def _decision(node: ir.Expr) -> ir.Expr | None:
 
 
 def _decided(node: ir.Expr, test: ir.Expr, holds: bool) -> ir.Expr:
-    """The value where it is known whether a test holds."""
+    """The value, given whether a test holds."""
     found = (part for part in ir.walk(node) if isinstance(part, ir.Conditional) and part.test == test)
     return ir.substitute(node, {part: part.then if holds else part.otherwise for part in found})
 
@@ -248,7 +248,7 @@ def _sums(items: Sequence[ir.Expr]) -> ir.ListOf:
 
 
 def _sum(node: ir.Expr) -> ir.Expr:
-    """A number as a sum of multiples of entries of `at`, which it must be."""
+    """A number, which must be a linear function of the entries of `at`."""
     match node:
         case ir.Call("flat", (ir.ListOf(items), ir.ListOf(box))):
             node = _flat(items, box)
@@ -258,7 +258,7 @@ def _sum(node: ir.Expr) -> ir.Expr:
 
 
 def _flat(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:
-    """The row-major number of a coordinate in a box, as a sum."""
+    """The row-major index of a coordinate in a box, as a sum."""
     number = items[0]
     for item, size in zip(items[1:], box[1:], strict=True):
         number = ir.Binary("+", ir.Binary("*", number, size, ir.INT), item, ir.INT)
@@ -266,7 +266,7 @@ def _flat(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:
 
 
 def _terms(coordinate: ir.Expr, entry: int | None) -> ir.Expr:
-    """The terms of its sums, in a coordinate that may be aligned."""
+    """The coefficients of its sums, in a coordinate that may be aligned."""
     match coordinate:
         case ir.Call("align", (list_, length, fill)):
             return ir.Call("align", (_terms(list_, entry), length, _term(fill, entry)), ir.INTS)
@@ -276,7 +276,7 @@ def _terms(coordinate: ir.Expr, entry: int | None) -> ir.Expr:
 
 
 def _term(node: ir.Expr, entry: int | None) -> ir.Expr:
-    """What an entry of `at` is multiplied by in a sum, or, where that is None, what else the sum has."""
+    """The coefficient of an entry of `at` in a sum, or its constant if that is None."""
     if is_known(node):
         return node if entry is None else ZERO
     match node:
@@ -306,7 +306,7 @@ def _entry(place: int) -> ir.Expr:
 
 
 def _each(element: ir.Expr, made: Callable[[ir.Load], ir.Expr]) -> ir.Expr:
-    """The same conditionals of what is made of each element."""
+    """The same conditionals, with each element replaced by what `made` returns for it."""
     if isinstance(element, ir.Conditional):
         then, otherwise = _each(element.then, made), _each(element.otherwise, made)
         return then if then == otherwise else ir.Conditional(element.test, then, otherwise)

@@ -1,5 +1,5 @@
-"""Where a window is read: in each of its dimensions at a sum of constants, of coordinates of the output and
-of its own coordinate, each times a constant."""
+"""Where a window is read: in each of its dimensions at a linear function of the output's coordinate and of
+the window's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dmlgen.schedules.sets import AT
 
 
 def axes_of(place: ir.Expr) -> ir.Expr:
-    """For each dimension of a window, the dimension of the output along which it goes."""
+    """For each dimension of a window, the dimension of the output that it moves along."""
     match place:
         case ir.Reduce(kind="list", loop=loop, body=body):
             axes = [part.index for part in ir.walk(body) if _is_entry(part, AT)]
@@ -22,7 +22,8 @@ def axes_of(place: ir.Expr) -> ir.Expr:
 
 
 def sum_at(node: ir.Expr, w: ir.Local, at: int, tap: int) -> ir.Expr:
-    """A list of sums where all coordinates of the output and of the window have those values."""
+    """A list of linear functions, evaluated where all coordinates of the output and of the window have these
+    values."""
     match node:
         case ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None) as loop, body=body):
             if any(_is_entry(part, w) and part.index != variable for part in ir.walk(body)):
@@ -41,7 +42,7 @@ def sum_at(node: ir.Expr, w: ir.Local, at: int, tap: int) -> ir.Expr:
 
 
 def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
-    """Whether a number is a sum of constants and of entries of lists, all of them times constants."""
+    """Whether a number is a linear function of the entries of lists."""
     constant = all(part not in lists for part in ir.walk(node))
     match node:
         case _ if constant:
@@ -63,6 +64,6 @@ def _is_entry(node: ir.Expr, of: ir.Expr) -> TypeGuard[ir.Index]:
 
 
 def numbers(first: ir.Expr, last: ir.Expr) -> ir.Expr:
-    """The list of the numbers from `first` up to, without, `last`."""
+    """The list of the numbers from `first` up to but not including `last`."""
     number = ir.Local("d", ir.INT)
     return ir.Reduce("list", ir.Loop(number, first, last, None), number, ir.INTS)

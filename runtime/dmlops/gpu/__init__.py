@@ -45,7 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Session is loaded when it is first asked for, since it needs a device's parts."""
+    """Session is imported on first use, since it needs what a device needs."""
     if name != "Session":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .session import Session
@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
 
 def devices() -> list[str]:
-    """The names of the Vulkan devices here, the fastest kind first."""
+    """The names of the Vulkan devices of this machine, the fastest kind first."""
     from .device import names
 
     return names()
@@ -66,14 +66,15 @@ def run(
     device: Device | str | int | None = None,
     in_place: str | Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The output tensors of an operator.
+    """Runs an operator, and returns its output tensors by name.
 
-    Arrays are logical: their shape is the tensor's Sizes, their type its DataType; strides of the
-    description shape the buffers on the GPU. `device` is a Device, an index into `devices()`, a part of a
-    name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, one of the
-    operator's IN_PLACE, or maps outputs to such inputs; both have the same layout then. Raises
-    InvalidDescription, ValueError for what does not fit the description, Unsupported for what the shaders
-    cannot do, GpuUnavailable, and TypeError where `desc` is no description or `device` none of these.
+    Arrays are logical: their shape is the tensor's Sizes, their type its DataType; strides in the description
+    only affect the layout of the buffers on the GPU. `device` is a Device, an index into `devices()`, part of
+    a name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, one of the
+    operator's IN_PLACE, or maps outputs to such inputs; both then have the same layout. Raises
+    InvalidDescription, ValueError for arrays that do not fit the description, Unsupported for what the
+    shaders cannot do, GpuUnavailable, and TypeError if `desc` is not a description or `device` none of the
+    above.
     """
     checked_description(desc)
     arrays = checked(desc, inputs)
@@ -91,7 +92,7 @@ def run(
 
 
 def checked_description(desc: Description) -> None:
-    """Raises TypeError for what is no description, InvalidDescription for one that breaks rules."""
+    """Raises TypeError if `desc` is not a description, InvalidDescription if it breaks rules."""
     _check_is_description(desc)
     violations = desc.validate()  # at the newest level
     if violations:
@@ -104,7 +105,7 @@ def _check_is_description(desc: Description) -> None:
 
 
 def by_member(desc: Description, found: Mapping[str, Any]) -> dict[str, Any]:
-    """What was found for each output tensor, by member; a list where that is an array of tensors."""
+    """The outputs by member; a list if the member is an array of tensors."""
     return {
         member.name: [found[f"{member.name}[{i}]"] for i in range(len(getattr(desc, member.name)))]
         if member.count
@@ -115,7 +116,7 @@ def by_member(desc: Description, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapping[str, str]:
-    """The input buffer that each of some outputs shares. Raises ValueError where one may not."""
+    """The input whose buffer each output shares. Raises ValueError if it may not."""
     if not desc.IN_PLACE:
         raise ValueError(f"{desc.OPERATOR} does not run in place")
     outputs, inputs = dict(tensor_names(desc, "output")), dict(tensor_names(desc, "input"))
@@ -141,9 +142,9 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
 
 
 def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
-    """The dispatches that a valid description comes to, on a device with these capabilities.
+    """The dispatches of a valid description, on a device with these capabilities.
 
-    Raises Unsupported for what the shaders cannot do, and TypeError for what is no description.
+    Raises Unsupported for what the shaders cannot do, and TypeError if `desc` is not a description.
     """
     _check_is_description(desc)
     try:
@@ -154,7 +155,7 @@ def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Wo
 
 
 def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str, memoryview]]:
-    """The bytes of the buffers that hold the inputs, by name."""
+    """The contents of the input buffers, by name."""
     for name, tensor in tensor_names(desc, "input"):
         member, _, number = name.partition("[")
         array = arrays[member][int(number.rstrip("]"))] if number else arrays[member]
@@ -162,11 +163,11 @@ def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def prepared(desc: Description, device: Device) -> Program:
-    """What a description comes to on a device, which remembers it: a description of a program is valid.
+    """The program of a description on a device, which caches it. Only valid descriptions have one.
 
     Raises Unsupported for what the shaders or the device cannot do, and the errors of `checked_description`.
     """
-    known = is_a(desc, Description) and not desc._state  # with wrong types it may have no hash
+    known = is_a(desc, Description) and not desc._state  # one with wrong types may not be hashable
     found = device.programs.get(desc) if known else None
     if found is None:
         checked_description(desc)
@@ -198,16 +199,17 @@ def _program(desc: Description, device: Device) -> Program:
 
 @lru_cache(maxsize=512)
 def _byte_code(source: str, macros: tuple[tuple[str, int | str], ...]) -> tuple[bytes, list[str]]:
-    """The byte code of a shader's variant, which many descriptions share, and the features that it needs."""
+    """The byte code of a shader's variant, which many descriptions share, and the optional features it
+    needs."""
     code = compiler.compile(source, dict(macros))
     return code, compiler.optional_features(code)
 
 
 @cache
 def shader(operator: str) -> str:
-    """The HLSL of an operator, such as "GATHER". Raises Unsupported when it has none.
+    """The HLSL of an operator, such as "GATHER". Raises Unsupported if it has none.
 
-    The shaders lie in an installed package; in the source tree they lie beside `python/`, once for all.
+    An installed package contains the shaders; in the source tree there is one copy, beside `python/`.
     """
     name = f"{operator.lower()}.hlsl"
     file = files("dmlops") / "hlsl" / name

@@ -1,4 +1,5 @@
-"""A program over the buffers that all calls of `gpu.run` share, recorded once and run with new contents."""
+"""A program over the buffers that all calls of `gpu.run` share, recorded once and replayed with new
+contents."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 class Call:
     """Commands that copy contents and constants to the device, compute, and copy results back.
 
-    One buffer holds the inputs and the constants, which are uploaded, and then everything else. `shared`
-    gives, by output, the input whose buffer it shares. Once the device has replaced a buffer that calls
-    share, a call is of no more use.
+    One buffer holds the inputs and the constants, which are uploaded, followed by everything else. `shared`
+    maps outputs to the inputs whose buffers they share. Once the device replaces a buffer that calls share, a
+    call is of no use any more.
     """
 
     def __init__(self, device: Device, program: Program, shared: Mapping[str, str]) -> None:
@@ -60,7 +61,7 @@ class Call:
             copy(commands, self._upload, work, uploaded)
             for name in program.work.cleared:
                 clear(commands, named[name])
-            barrier(commands, vk.VK_ACCESS_UNIFORM_READ_BIT)  # the constants have been copied, too
+            barrier(commands, vk.VK_ACCESS_UNIFORM_READ_BIT)  # for the constants, which have also been copied
             for (_, dispatch), pipeline in zip(program.compiled, pipelines, strict=True):
                 if dispatch.waits:
                     barrier(commands)
@@ -78,7 +79,7 @@ class Call:
         self._resources.callback(device.forget, self._commands)
 
     def run(self, contents: Mapping[str, Bytes]) -> dict[str, bytearray]:
-        """The bytes of the outputs, by name, from those of the inputs."""
+        """Runs on the contents of the inputs, and returns those of the outputs, both by name."""
         upload, download = self._upload.mapped, self._download.mapped
         for name, (at, size) in self._inputs.items():
             upload[at : at + size] = contents[name]

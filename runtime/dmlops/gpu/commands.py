@@ -1,4 +1,4 @@
-"""Commands of a command buffer: copies, zeros, and what orders them."""
+"""Commands of a command buffer: copies, clears, and the barriers between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .vulkan_api import check, vk
 
 
 def write(commands: Any, record: Callable[[Any], None], usage: int = 0) -> None:
-    """Fills a command buffer anew."""
+    """Records a command buffer from scratch."""
     check(vk.lib.vkBeginCommandBuffer(commands, _begin(usage)))
     record(commands)
     _last_barrier(commands)
@@ -32,7 +32,7 @@ def copy(
 
 
 def clear(commands: Any, place: Binding) -> None:
-    """Records that bytes become zeros; their number is a multiple of 4."""
+    """Records that bytes are set to zero; their number is a multiple of 4."""
     vk.lib.vkCmdFillBuffer(commands, place.buffer.handle, place.offset, place.size, 0)
 
 

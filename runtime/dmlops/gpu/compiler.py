@@ -1,8 +1,8 @@
 """HLSL to SPIR-V or DXIL with the DirectX Shader Compiler.
 
 The compiler is the first of: what the environment variable DMLOPS_DXC names (a shared library or an
-executable), `dxc` on PATH, the shared library inside the installed package compushady-lrtu. A library is
-called in this process.
+executable), `dxc` on PATH, the shared library in the installed package compushady-lrtu. A library is called
+in this process.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .errors import GpuUnavailable
 
 Target = Literal["spirv", "dxil"]
 
-PROFILES = ("cs_6_2", "cs_6_4")  # of all shaders, and of those that sum products of bytes at once
+PROFILES = ("cs_6_2", "cs_6_4")  # for all shaders, and for those with dot products of four bytes
 ARGUMENTS = ("-T", PROFILES[0], "-E", "CSMain", "-enable-16bit-types", "-O3")
 TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
-    # Without the KHR restriction the compiler asks for vendor extensions that other vendors' drivers refuse.
+    # Without restriction to KHR, the compiler requires vendor extensions that other vendors' drivers reject.
     "spirv": ("-spirv", "-fspv-target-env=vulkan1.2", "-fvk-use-dx-layout", "-fspv-extension=KHR"),
-    "dxil": ("-Wno-ignored-attributes",),  # those that bind resources for Vulkan
+    "dxil": ("-Wno-ignored-attributes",),  # the attributes are those that bind resources for Vulkan
 }
 
 
@@ -62,13 +62,13 @@ class Compiler(Protocol):
     def compile(self, source: str, arguments: Sequence[str]) -> bytes: ...
 
     def disassemble(self, code: bytes) -> str:
-        """The text of DXIL; it begins with the resources that the shader uses."""
+        """DXIL as text; it starts with the resources that the shader uses."""
 
 
 def compile(source: str, defines: Mapping[str, int | str], target: Target = "spirv") -> bytes:
-    """The shader's byte code, from the cache where it was compiled before.
+    """The shader's byte code, from the cache if it has been compiled before.
 
-    Raises CompileError, or GpuUnavailable when there is no compiler.
+    Raises CompileError, or GpuUnavailable if there is no compiler.
     """
     compiler = find()
     given = arguments(defines, target)
@@ -84,8 +84,8 @@ def compile(source: str, defines: Mapping[str, int | str], target: Target = "spi
 
 
 def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> list[str]:
-    """The compiler's arguments for a variant, the source file's name apart."""
-    # The compiler's own validator looks at the memory model before it is right.
+    """The compiler's arguments for a variant, apart from the name of the source file."""
+    # The compiler's own validator runs before the memory model is patched.
     unchecked = ["-Vd"] if target == "spirv" and defines.get("MATRIX_UNITS") else []
     macros = (f"-D{k}={v}" for k, v in defines.items())
     profile = PROFILES[1] if defines.get("DOT_PRODUCTS") else PROFILES[0]
@@ -93,10 +93,11 @@ def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> lis
 
 
 def with_memory_model(code: bytes) -> bytes:
-    """SPIR-V that declares Vulkan's memory model with that as its model, which matrix units demand.
+    """Patches SPIR-V that declares the capability of Vulkan's memory model to use that model, as matrix units
+    require.
 
-    DXC up to 1.8 leaves the model at GLSL450 whatever a shader declares. These shaders mark what threads
-    exchange in the way of the other model, so that this one word is all that there is to change.
+    DXC up to 1.8 leaves the model at GLSL450 whatever a shader declares. These shaders annotate what threads
+    exchange as the Vulkan model demands, so this one word is all that has to change.
     """
     if _VULKAN_MEMORY_MODEL_CAPABILITY not in _capabilities(code):
         return code
@@ -109,10 +110,10 @@ def with_memory_model(code: bytes) -> bytes:
 
 
 def with_bytes(code: bytes) -> bytes:
-    """SPIR-V that declares integers of 8 bits, with those in place of integers of 16 bits.
+    """Patches SPIR-V that declares 8-bit integers to have those in place of 16-bit integers.
 
-    DXC has no type of 8 bits; shaders that declare these have matrices of int16_t for them, and use that type
-    for nothing else.
+    DXC has no 8-bit type; shaders with that declaration use int16_t for matrices of bytes, and for nothing
+    else.
     """
     if _INT8_CAPABILITY not in _capabilities(code):
         return code
@@ -132,7 +133,7 @@ def optional_features(code: bytes) -> list[str]:
 
 
 def _capabilities(code: bytes) -> list[int]:
-    """What SPIR-V declares, which stands first."""
+    """The capabilities that SPIR-V declares, which come first."""
     words = memoryview(code).cast("I")
     found, at = [], _HEADER
     while words[at] & 0xFFFF == _OP_CAPABILITY:
@@ -143,7 +144,7 @@ def _capabilities(code: bytes) -> list[int]:
 
 @cache
 def find() -> Compiler:
-    """The compiler of this machine. Raises GpuUnavailable when there is none."""
+    """The compiler of this machine. Raises GpuUnavailable if there is none."""
     named = os.environ.get("DMLOPS_DXC")
     if named:
         if not Path(named).is_file():
@@ -153,7 +154,7 @@ def find() -> Compiler:
     executable = shutil.which("dxc")
     if executable:
         return ExecutableCompiler(executable)
-    package = importlib.util.find_spec("compushady")  # found, not imported: only its library is wanted
+    package = importlib.util.find_spec("compushady")  # found, not imported: only its library is needed
     for directory in package.submodule_search_locations or () if package else ():
         for library in sorted(Path(directory, "backends").glob("*dxcompiler*")):
             return LibraryCompiler(library)
@@ -163,7 +164,7 @@ def find() -> Compiler:
 
 
 class ExecutableCompiler:
-    """`dxc` as a process of its own."""
+    """`dxc` in a process of its own."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -195,7 +196,7 @@ class ExecutableCompiler:
 
 
 class LibraryCompiler:
-    """dxcompiler's shared library through its COM interfaces, which are those of Microsoft's dxcapi.h."""
+    """dxcompiler's shared library, through the COM interfaces of Microsoft's dxcapi.h."""
 
     CLASS = uuid.UUID("73e22d93-e6ce-47f3-b5bf-f0664f39c1b0")
     COMPILER3 = uuid.UUID("228b4687-5a6a-4730-900c-9702b2203f54")
@@ -245,7 +246,8 @@ class LibraryCompiler:
             return blob.contents().decode().rstrip("\0")
 
     def _instance(self, release: ExitStack) -> _Object:
-        """A compiler of its own: one serves one thread at a time, and making one costs next to nothing."""
+        """A new compiler instance: each serves one thread at a time, and creating one costs next to
+        nothing."""
         compiler = _Object(release)
         _check(self._create_instance(_guid(self.CLASS), _guid(self.COMPILER3), compiler.out()))
         return compiler
@@ -256,7 +258,7 @@ class _Buffer(ctypes.Structure):
 
 
 class _Object:
-    """A COM object; its methods are called by their place in the vtable."""
+    """A COM object; methods are called by their slot in the vtable."""
 
     def __init__(self, release: ExitStack) -> None:
         self._pointer = ctypes.c_void_p()

@@ -1,5 +1,5 @@
-"""What a Vulkan device can do: features that all shaders or only some need, and capabilities that plans take
-account of."""
+"""What a Vulkan device can do: the features that all or only some shaders need, and the capabilities that
+plans depend on."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
 _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
 _PROCESSORS = "VK_NV_shader_sm_builtins"
 _ROBUSTNESS = "VK_EXT_pipeline_robustness"
-PROCESSORS = 128  # of groups that wait for one another
-WAITING_MEMORY = 48 * 1024  # bytes of each of these
-LARGEST_GROUP = 512  # threads, of tiles for matrix units
+PROCESSORS = 128  # SMs, for groups that wait for each other
+WAITING_MEMORY = 48 * 1024  # bytes of shared memory that each of these needs
+LARGEST_GROUP = 512  # threads, for tiles with matrix units
 
 
 @dataclass(frozen=True)
 class Detected:
-    """`features` is the chain to switch on, `optional` names those among them that not every device has.
+    """`features` is the feature chain to enable, `optional` the names of those in it that not every device
+    has.
 
-    `has_descriptor_memory`: descriptors can lie in memory. `robustness` tells a pipeline to check no
-    bounds; None where the device cannot be told.
+    `has_descriptor_memory`: descriptors can be in buffers. `robustness` turns off a pipeline's bounds checks;
+    None if the device has no such option.
     """
 
     features: Any
@@ -38,7 +39,7 @@ class Detected:
 
 
 def detected(instance: Any, physical: Any, name: str) -> Detected:
-    """What the device can do. Raises GpuUnavailable where it lacks what all shaders need."""
+    """What the device can do. Raises GpuUnavailable if it lacks what all shaders need."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
     has_descriptors = listed.issuperset(_DESCRIPTORS)
     dots = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures()
@@ -91,7 +92,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         chain = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(descriptorBuffer=True, pNext=chain)
         extensions = (*extensions, *_DESCRIPTORS)
     capabilities |= waiting_groups(physical, _PROCESSORS in listed)
-    # Bounds checks stay off. NVIDIA's driver makes them all the same, unless a pipeline asks for none.
+    # Bounds checks stay off. NVIDIA's driver adds them regardless, unless a pipeline opts out.
     robustness = None
     if _ROBUSTNESS in listed:
         chain = vk.VkPhysicalDevicePipelineRobustnessFeaturesEXT(pipelineRobustness=True, pNext=chain)
@@ -123,8 +124,8 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
 
 
 def waiting_groups(physical: Any, is_told: bool) -> Capability:
-    """Whether there are processors for groups that wait for one another, if the device tells their number,
-    and group memory for weights that stay with these."""
+    """Whether groups can wait for each other: the device reports its SMs, there are enough of them, and there
+    is shared memory for resident weights."""
     counted = vk.VkPhysicalDeviceShaderSMBuiltinsPropertiesNV()
     properties = vk.VkPhysicalDeviceProperties2(pNext=counted)
     if is_told:
@@ -135,7 +136,7 @@ def waiting_groups(physical: Any, is_told: bool) -> Capability:
 
 
 def matrix_units(instance: Any, physical: Any) -> Capability:
-    """Which matrices are there as the shaders have them, in waves of their size."""
+    """Which matrices the device supports in the shapes that shaders use, in waves of their size."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
     if not listed.issuperset(_UNITS):
         return NO_CAPABILITIES
@@ -165,8 +166,8 @@ def matrix_units(instance: Any, physical: Any) -> Capability:
 
 
 def _listed(instance: Any, physical: Any) -> Capability:
-    """Which of these are among the matrices of a wave: 16x16 ones of halves, with sums in single precision,
-    and 16x32 ones of signed bytes, with sums in integers."""
+    """Which of these a wave supports: 16x16x16 matrices of halves, accumulated in single precision, and
+    16x16x32 matrices of signed bytes, accumulated in integers."""
     function = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
     half, single = vk.VK_COMPONENT_TYPE_FLOAT16_KHR, vk.VK_COMPONENT_TYPE_FLOAT32_KHR
     byte, whole = vk.VK_COMPONENT_TYPE_SINT8_KHR, vk.VK_COMPONENT_TYPE_SINT32_KHR

@@ -1,6 +1,6 @@
-"""A Vulkan device for compute shaders: choosing one, its queue, its memory and the buffers it keeps.
+"""A Vulkan device for compute shaders: selection, its queue, its memory, and the buffers it keeps.
 
-Whatever needs Vulkan raises GpuUnavailable when it is missing.
+Whatever needs Vulkan raises GpuUnavailable if it is missing.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .programs import Program, Programs
 from .resources import Buffer, Bytes
 from .vulkan_api import check, vk
 
-MOST_RECORDED = 256  # dispatches in calls that are kept
-AWAKE = 1e-3  # seconds; an H200 runs an empty dispatch in 14 us, and a sleeper wakes up after 40 to 50
+MOST_RECORDED = 256  # dispatches in calls that are cached
+AWAKE = 1e-3  # seconds to spin; an H200 runs an empty dispatch in 14 us, and a sleeper wakes after 40 to 50
 _FOREVER = 2**64 - 1  # nanoseconds
 INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
 
 
 class Device:
-    """A logical device with one compute queue; calls of `run` from several threads take turns.
+    """A logical device with one compute queue; threads that call `run` take turns.
 
-    It lives as long as the process, and so do its pipelines and the buffers that `run` uses again and again.
-    Buffer accesses are not bounds-checked: shaders keep inside their tensors by themselves.
+    It lives as long as the process, and so do its pipelines and the buffers that `run` reuses. Buffer
+    accesses are not bounds-checked: shaders stay within their tensors by themselves.
     """
 
     def __init__(self, physical: Any) -> None:
@@ -46,7 +46,7 @@ class Device:
         self.limits: Any = properties.limits
         self._properties = properties  # owns the memory of limits
         self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
-        self.lock = RLock()  # held while commands are written and run
+        self.lock = RLock()  # held while commands are recorded and run
         self._process = os.getpid()
         self._pipelines: dict[bytes, Pipeline] = {}
         self._buffers: dict[str, Buffer] = {}
@@ -86,8 +86,8 @@ class Device:
     def open(cls, selector: Device | str | int | None = None) -> Device:
         """The device with this index, or the first whose name contains this text; else the fastest kind.
 
-        One device is opened once; a device stands for itself. Raises GpuUnavailable when there is none or it
-        lacks a feature, and TypeError for a selector of another type.
+        Each device is opened only once, and a Device selects itself. Raises GpuUnavailable if there is none
+        or it lacks a feature, and TypeError for a selector of another type.
         """
         if is_a(selector, Device):
             return selector
@@ -108,34 +108,35 @@ class Device:
             return _opened(found.index(chosen[0]))
 
     def is_usable(self) -> bool:
-        """Whether this is the process that opened the device; one forked from it cannot use it."""
+        """Whether this is the process that opened the device; a fork of it cannot use it."""
         return os.getpid() == self._process
 
     def check_process(self) -> None:
-        """Raises GpuUnavailable in a process forked from the one that opened the device."""
+        """Raises GpuUnavailable in a fork of the process that opened the device."""
         if not self.is_usable():
             raise GpuUnavailable(
                 f"{self.name} was opened before this process was forked; open it anew with Device.open."
             )
 
     def check_sizes(self, sizes: Iterable[int]) -> None:
-        """Raises Unsupported where a buffer of so many bytes is more than a shader reaches on this device."""
+        """Raises Unsupported if a buffer of that many bytes is larger than shaders can address on this
+        device."""
         largest, reach = max(sizes, default=0), self.limits.maxStorageBufferRange
         if largest > reach:
             raise Unsupported(f"a tensor has {largest} bytes; shaders on {self.name} reach {reach}")
 
     def pipeline(self, code: bytes, storage_buffers: int) -> Pipeline:
-        """The pipeline of a SPIR-V shader with that many storage buffers and then a uniform buffer."""
+        """The pipeline of a SPIR-V shader with that many storage buffers, followed by a uniform buffer."""
         if code not in self._pipelines:
             self._pipelines[code] = Pipeline(self, code, storage_buffers)
         return self._pipelines[code]
 
     def buffer(self, size: int, *memory: int) -> Buffer:
-        """A new buffer of `size` bytes, in the device's own memory or, as for `Buffer`, in other `memory`."""
+        """A new buffer of `size` bytes, in device-local memory or, as for `Buffer`, in other `memory`."""
         return Buffer(self, size, *(memory or (vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,)))
 
     def memory_type(self, allowed: int, *wishes: int) -> int:
-        """The first memory type of the bit mask `allowed` that has the flags of the first possible wish."""
+        """The first memory type of the bit mask `allowed` that has the flags of the first feasible wish."""
         for wish in wishes:
             for index in range(self._memory.memoryTypeCount):
                 if allowed >> index & 1 and self._memory.memoryTypes[index].propertyFlags & wish == wish:
@@ -145,9 +146,9 @@ class Device:
     def run(
         self, program: Program, contents: Mapping[str, Bytes], shared: Mapping[str, str]
     ) -> dict[str, bytearray]:
-        """Runs a program on the contents of its inputs, and gives the bytes of its outputs, both by name.
+        """Runs a program on the contents of its inputs, and returns those of its outputs, both by name.
 
-        `shared` gives, by output, the input whose buffer it shares.
+        `shared` maps outputs to the inputs whose buffers they share.
         """
         self.check_process()
         with self.lock:
@@ -156,28 +157,28 @@ class Device:
             if call is None:
                 call = Call(self, program, shared)
                 self._recorded += len(program.compiled)
-            self._calls[key] = call  # the latest is the last
+            self._calls[key] = call  # the most recent comes last
             try:
                 return call.run(contents)
             finally:
                 self._forget_calls(MOST_RECORDED)
 
     def _forget_calls(self, most: int) -> None:
-        """Forgets the calls made longest ago, until no more than `most` dispatches are recorded."""
+        """Evicts the least recently used calls, until no more than `most` dispatches are recorded."""
         while self._recorded > most:
             program, shared = next(iter(self._calls))
             self._calls.pop((program, shared)).close()
             self._recorded -= len(program.compiled)
 
     def upload(self, buffer: Buffer, data: Bytes, offset: int = 0) -> None:
-        """Writes `data` to a buffer, from `offset` on."""
+        """Writes `data` to a buffer at `offset`."""
         with self.lock:
             staging = self.staging("upload", len(data))
             staging.mapped[: len(data)] = data
             self.submit(lambda commands: copy(commands, staging, buffer, len(data), 0, offset))
 
     def download(self, buffer: Buffer, size: int | None = None, offset: int = 0) -> bytearray:
-        """`size` bytes of a buffer from `offset` on; all from there on, if none are given."""
+        """`size` bytes of a buffer from `offset` on; all the rest by default."""
         length = buffer.size - offset if size is None else size
         with self.lock:
             staging = self.staging("download", length)
@@ -185,20 +186,20 @@ class Device:
             return bytearray(staging.mapped[:length])
 
     def submit(self, record: Callable[[Any], None]) -> None:
-        """Runs the commands that `record` writes, and waits until the host can see what they did."""
+        """Runs the commands that `record` records, and waits until the host can see their results."""
         with self.lock:
             write(self._commands, record, vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
             self.start(self._commands)
 
     def record(self, record: Callable[[Any], None]) -> Any:
-        """A command buffer of what `record` writes, to `start` any number of times and then `forget`."""
+        """A command buffer of what `record` records, to `start` any number of times and then to `forget`."""
         with self.lock:
             commands = self._command_buffer()
             write(commands, record)
             return commands
 
     def start(self, commands: Any) -> None:
-        """Runs a command buffer, and waits until the host can see what it did."""
+        """Runs a command buffer, and waits until the host can see its results."""
         with self.lock:
             buffers = vk.ffi.new("VkCommandBuffer *", commands)
             submission = vk.ffi.new("VkSubmitInfo *")
@@ -209,7 +210,7 @@ class Device:
             try:
                 while self._is_running() and perf_counter() < latest:
                     pass
-            finally:  # also where that was interrupted: the fence is in use
+            finally:  # also if interrupted: the fence is in use
                 check(vk.lib.vkWaitForFences(self.handle, 1, self._done, vk.VK_TRUE, _FOREVER))
                 check(vk.lib.vkResetFences(self.handle, 1, self._done))
 
@@ -228,7 +229,7 @@ class Device:
         return vk.vkAllocateCommandBuffers(self.handle, allocate)[0]
 
     def layout(self, lengths: Sequence[int]) -> list[int]:
-        """Where each piece starts in a buffer that holds all of them, and where the next one would."""
+        """The offset of each piece in a buffer that holds all of them, followed by that of a next one."""
         step = max(self.limits.minStorageBufferOffsetAlignment, self.limits.minUniformBufferOffsetAlignment)
         return list(accumulate((-(-length // step) * step for length in lengths), initial=0))
 
@@ -253,21 +254,21 @@ class Device:
 
 
 def names() -> list[str]:
-    """The names of all Vulkan devices, in the order of their indices: the fastest kind first."""
+    """The names of all Vulkan devices in the order of their indices: the fastest kind first."""
     with _opening:
         return [name for name, _ in _physical_devices()]
 
 
-# Held while what is cached below is made, since `cache` lets several threads make the same thing.
+# Held while the caches below are filled, since `cache` lets several threads compute the same entry.
 _opening = RLock()
 
 
-# Whether the process that this one was forked from had used Vulkan.
+# Whether this process was forked from one that had used Vulkan.
 _inherited = False
 
 
 def _start_anew() -> None:
-    """After a fork the parent's instance and devices answer no more, and its lock may stay held for ever."""
+    """After a fork the parent's instance and devices no longer work, and its lock may stay held for ever."""
     global _opening, _inherited
     _opening = RLock()
     _inherited |= _instance.cache_info().currsize > 0
@@ -323,21 +324,21 @@ def _opened(index: int) -> Device:
 
 
 def _skip_exit_handlers() -> None:
-    """Has this process end, after all that Python does at its exit, without the exit handlers that C
-    libraries have registered so far.
+    """Makes this process end without the exit handlers that C libraries have registered so far, but after all
+    that Python does at exit.
 
-    After a fork, Mesa's wait for the threads of its devices, also for those left in the parent, for ever;
-    NVIDIA's crash, and then the parent does not end. Handlers run last in, first out: what C's streams hold
-    is written, and the process ends.
+    After a fork, Mesa's handlers wait for ever for the threads of its devices, including those that only the
+    parent has; NVIDIA's crash, and then the parent does not end. Handlers run last in, first out: these flush
+    C's streams, then end the process.
     """
     libc = ctypes.CDLL(None)
-    if hasattr(libc, "on_exit"):  # of glibc; others leave the handlers as they are
+    if hasattr(libc, "on_exit"):  # glibc only; others keep their handlers
         libc.on_exit(libc._exit, None)
         libc.__cxa_atexit(libc.fflush, None, None)
 
 
 def _compute_family(physical: Any, name: str) -> int:
-    """Queues for compute shaders, best those without graphics, on which work ends sooner on an H200."""
+    """A queue family for compute, preferably without graphics, on which work ends sooner on an H200."""
     flags = [family.queueFlags for family in vk.vkGetPhysicalDeviceQueueFamilyProperties(physical)]
     able = [index for index, found in enumerate(flags) if found & vk.VK_QUEUE_COMPUTE_BIT]
     if not able:

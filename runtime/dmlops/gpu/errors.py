@@ -1,4 +1,4 @@
-"""What can keep a valid description from running on a GPU."""
+"""Errors that keep a valid description from running on a GPU."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class GpuUnavailable(RuntimeError):
 
 
 class Unsupported(ValueError):
-    """The operator, or tensors of this shape or size, cannot run through the shaders.
+    """The shaders cannot run the operator, or tensors of this shape or size.
 
-    `reason` is that of the plans, DEVICE where there is a plan; `member` names the member concerned, if any.
+    `reason` is the planner's, or DEVICE if there is a plan; `member` names the member concerned, if any.
     """
 
     def __init__(self, message: str, reason: Reason = Reason.DEVICE, member: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Between logical arrays and the bytes of tensors with any strides."""
+"""Conversion between logical arrays and the bytes of tensors with any strides."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from numpy.lib.stride_tricks import as_strided
 from ..tensor import TensorDesc
 
 GAP = 0xA5
-"""What fills the bytes of a buffer that belong to no element."""
+"""Fills the bytes of a buffer that belong to no element."""
 
 
 def tensor_bytes(name: str, tensor: TensorDesc, array: np.ndarray) -> memoryview:
-    """The buffer of an input tensor. Raises ValueError when values vary along a dimension of stride 0."""
+    """The buffer of an input tensor. Raises ValueError if values vary along a dimension of stride 0."""
     buffer = np.full(buffer_size(tensor), GAP, np.uint8)
     unpacked = _unpacked(buffer, tensor)
     elements = _elements(unpacked, tensor)

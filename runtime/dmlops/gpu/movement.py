@@ -54,7 +54,7 @@ def _sum(left: dict[Any, int], right: dict[Any, int]) -> dict[Any, int]:
 
 @dataclass(slots=True)
 class Read:
-    """The value of one tensor element, as the result of an operator or as an index."""
+    """The value of a tensor element, as an operator's result or as an index."""
 
     tensor: str
     offset: Linear
@@ -74,17 +74,17 @@ def _(index: Read, size: int) -> Linear:
 
 
 def coordinates(rank: int) -> tuple[Linear, ...]:
-    """The coordinate that stands for all of so many dimensions."""
+    """The symbolic coordinate that stands for all coordinates of that rank."""
     return tuple(Linear(coordinates={dimension: 1}) for dimension in range(rank))
 
 
 def reads(desc: Any, at: Coordinates, name: str) -> Read:
-    """The element of a tensor of a description."""
+    """The element of a description's tensor."""
     return Read(name, offset_of(at, getattr(desc, name).element_strides))
 
 
 def offset_of(at: Coordinates, strides: Iterable[int]) -> Linear:
-    """The place of a coordinate. Raises AttributeError or TypeError where it is no sum of symbols."""
+    """The offset of a coordinate. Raises AttributeError or TypeError if it is not a sum of symbols."""
     place = Linear()
     for coordinate, stride in zip(at, strides, strict=True):
         if isinstance(coordinate, int):
@@ -102,7 +102,7 @@ def _add(to: dict[Any, int], terms: dict[Any, int], factor: int) -> None:
 
 
 def movement(offset: Any, rank: int) -> Movement:
-    """The movement that an offset, as a function of the coordinates of so many dimensions, comes to."""
+    """The movement described by an offset, as a function of coordinates of that rank."""
     if not isinstance(offset, Linear) or not offset.lookups or offset.constant:
         return NO_MOVEMENT
     indices = [wrapped.index.offset for wrapped in offset.lookups]

@@ -1,8 +1,8 @@
-"""Memory on a device that is lent out again and again, in size classes.
+"""A pool of device memory, in size classes.
 
-Small pieces lie side by side in blocks: a driver takes a tenth of a millisecond for an allocation, and a
-device may have only some thousands of them. A large piece is a buffer of its own, with the large pages that
-drivers give to such.
+Small pieces are suballocated from blocks: a driver takes a tenth of a millisecond for an allocation, and a
+device may only have some thousands of them. A large piece is a buffer of its own, for which drivers use large
+pages.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from collections.abc import Callable
 from .errors import Unsupported
 from .resources import Binding, Buffer
 
-_SMALLEST_CLASS = 256  # the largest alignment of offsets that Vulkan lets a device ask for
+_SMALLEST_CLASS = 256  # the largest offset alignment that Vulkan lets a device require
 _CLASSES_PER_OCTAVE = 4
-_BLOCK = 2 << 20  # as large as large pages are
-_LARGEST_SHARE = 1 << 18  # of a block, that a piece gets
+_BLOCK = 2 << 20  # the size of large pages
+_LARGEST_SHARE = 1 << 18  # of a block, for one piece
 
 
 class Pool:
-    """Pieces of buffers that `make` makes of so many bytes; it keeps them until it is closed.
+    """Pieces of buffers, which are created by `make`, given their size in bytes, and kept until the pool is
+    closed.
 
-    `allocated` are the bytes of all pieces, those lent out and those kept.
+    `allocated` is the total size of all pieces in bytes, both in use and free.
     """
 
     def __init__(self, make: Callable[[int], Buffer]) -> None:
@@ -34,7 +35,7 @@ class Pool:
         self._used = 0  # bytes of it
 
     def take(self, size: int) -> Binding:
-        """A piece of `size` bytes or some more. Raises Unsupported where there is no memory left."""
+        """A piece of at least `size` bytes. Raises Unsupported if no memory is left."""
         wanted = size_class(size)
         kept = self._kept[wanted]
         return kept.popleft() if kept else self._new(wanted)
@@ -63,7 +64,7 @@ class Pool:
         return piece
 
     def _buffer(self, size: int) -> Buffer:
-        """A new buffer; where there is no memory left, after freeing those that are kept whole."""
+        """A new buffer; if no memory is left, free buffers are released first."""
         try:
             made = self._make(size)
         except Unsupported:
@@ -83,6 +84,6 @@ class Pool:
 
 
 def size_class(size: int) -> int:
-    """The bytes to allocate for `size`: less than a quarter more, so that few different sizes are kept."""
+    """The bytes to allocate for `size`: less than a quarter more, so that there are few size classes."""
     step = max(_SMALLEST_CLASS, (1 << (size - 1).bit_length()) // (2 * _CLASSES_PER_OCTAVE))
     return -(-size // step) * step

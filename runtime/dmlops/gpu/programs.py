@@ -1,4 +1,4 @@
-"""What descriptions come to on a device, which keeps it for the next calls: plans and byte code."""
+"""What a device caches of descriptions for later calls: plans and byte code."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from .work import Dispatch, Work
 
-MOST_DISPATCHES = 4096  # remembered: a recurrence has thousands, of some kilobytes each
+MOST_DISPATCHES = 4096  # cached: a recurrence has thousands, of some kilobytes each
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """All that is the same in each call: the work of a description, each dispatch with its byte code.
+    """All that is the same in every call: the work of a description, each dispatch with its byte code.
 
-    `inputs` and `outputs` are the tensors that are there, by the names of their buffers, `reaches` the bytes
-    of these; `sizes` has the bytes of all buffers, scratch included.
+    `inputs` and `outputs` are the tensors that are present, by the names of their buffers, and `reaches`
+    their sizes in bytes; `sizes` are those of all buffers, scratch included.
     """
 
     work: Work
@@ -35,7 +35,7 @@ class Program:
 
 
 class Programs:
-    """Programs by description: those of the latest calls, with no more than `MOST_DISPATCHES` together."""
+    """An LRU cache of programs by description, with no more than `MOST_DISPATCHES` dispatches in all."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[Hashable, Program] = OrderedDict()
@@ -43,7 +43,7 @@ class Programs:
         self._lock = Lock()
 
     def get(self, desc: Description) -> Program | None:
-        """The program of a description, if it is remembered."""
+        """The program of a description, if it is cached."""
         key = _key(desc)
         with self._lock:
             found = self._found.get(key)
@@ -52,12 +52,12 @@ class Programs:
             return found
 
     def keep(self, desc: Description, program: Program) -> None:
-        """Remembers a program, unless it is too large, and forgets those that were called longest ago."""
+        """Caches a program, unless it is too large, and evicts those least recently used."""
         key, weight = _key(desc), _weight(program)
         if weight > MOST_DISPATCHES:
             return
         with self._lock:
-            if key not in self._found:  # another thread may have made the same
+            if key not in self._found:  # another thread may have added the same
                 self._found[key] = program
                 self._dispatches += weight
             while self._dispatches > MOST_DISPATCHES:
@@ -65,11 +65,11 @@ class Programs:
 
 
 def _weight(program: Program) -> int:
-    return max(len(program.compiled), 1)  # one without dispatches takes room, too
+    return max(len(program.compiled), 1)  # a program without dispatches also takes space
 
 
 def _key(desc: Description) -> Hashable:
-    """What tells descriptions apart: equal ones may differ in the sign of a zero, which their text shows."""
+    """The cache key: equal descriptions may differ in the sign of a zero, which their text shows."""
     return desc, *(repr(getattr(desc, name)) for name in _with_floats(desc.OPERATOR))
 
 

@@ -1,4 +1,4 @@
-"""Buffers on a device, and parts of them that shaders see."""
+"""Buffers on a device, and the parts of them that shaders see."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _USED_BY_ADDRESS, _ALLOCATED_BY_ADDRESS = 0x20000, 2
 
 
 class Buffer:
-    """Memory for shaders and copies; `mapped` where the host sees it too.
+    """Memory for shaders and copies; `mapped` if the host can access it.
 
-    Its `address` on the device is 0 where descriptors need none.
+    Its `address` on the device is 0 if descriptors do not need one.
     """
 
     def __init__(self, device: Device, size: int, *memory: int, usage: int = 0) -> None:
-        """`memory`: property flags to look for in turn, the first possible ones are taken."""
+        """`memory`: property flags in order of preference, of which the first that the device has are
+        used."""
         self.size = size
         self.address = 0
         self._resources = ExitStack()
@@ -43,7 +44,7 @@ class Buffer:
             self._resources.callback(vk.vkDestroyBuffer, device.handle, self.handle, None)
             needs = vk.vkGetBufferMemoryRequirements(device.handle, self.handle)
             kind = device.memory_type(needs.memoryTypeBits, *memory)
-            # Drivers give large pages to memory of one buffer: random reads get up to 2.5 times faster.
+            # Drivers use large pages for dedicated memory, which makes random reads up to 2.5 times as fast.
             dedicated = vk.VkMemoryDedicatedAllocateInfo(buffer=self.handle)
             flags = vk.VkMemoryAllocateFlagsInfo(flags=_ALLOCATED_BY_ADDRESS, pNext=dedicated)
             allocate = vk.VkMemoryAllocateInfo(
@@ -53,7 +54,7 @@ class Buffer:
         except (
             vk.VkErrorOutOfDeviceMemory,
             vk.VkErrorOutOfHostMemory,
-            vk.VkErrorTooManyObjects,  # a device has a largest number of allocations
+            vk.VkErrorTooManyObjects,  # the number of allocations is limited
         ) as error:
             self.close()
             raise Unsupported(f"{device.name} has no memory left for {size} bytes") from error
@@ -71,7 +72,7 @@ class Buffer:
 
 
 class Binding(NamedTuple):
-    """`size` bytes of a buffer from `offset` on: what a shader sees as a buffer."""
+    """`size` bytes of a buffer from `offset` on: a buffer to the shader."""
 
     buffer: Buffer
     offset: int

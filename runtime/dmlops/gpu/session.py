@@ -1,11 +1,12 @@
 """Several operators in one submission, over arrays that stay on the device.
 
-Operators are recorded as they are called, and submitted together when a result is read. A barrier stands only
-where an operator uses a buffer that one since the last barrier wrote, or writes one that it used.
+Operators are recorded as they are called, and submitted together when a result is read. There is a barrier
+only where an operator reads a buffer that has been written since the last one, or writes a buffer that has
+been used since.
 
-Memory comes in size classes. Within a recording, scratch and outputs whose handles are gone lend their memory
-to later outputs, which a replay does in the same order. All other memory that a recording uses stays as it is
-until the recording is gone, since a replay reads and writes it again.
+Memory comes in size classes. Within a recording, the memory of scratch and of outputs without handles is
+reused for later outputs, in an order that a replay repeats. All other memory of a recording stays allocated
+as long as the recording exists, since replays access it again.
 """
 
 from __future__ import annotations
@@ -42,28 +43,28 @@ from .work import Dispatch
 
 
 class Array:
-    """A tensor in a buffer on the device of a session; `tensor` says how it lies there."""
+    """A tensor in a buffer on a session's device; `tensor` is its layout."""
 
     def __init__(self, session: Session, memory: _Memory, tensor: TensorDesc, reach: int) -> None:
         self.tensor = tensor
         self._session = session
         self._memory = memory
-        self._reach = reach  # bytes of the tensor
+        self._reach = reach  # size of the tensor in bytes
 
     def __del__(self) -> None:
         self._session._gone.append(self._memory)
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The logical array: what is recorded runs first if it uses the buffer.
+        """The logical array. Recorded operators run first if they use the buffer.
 
         Raises ValueError once the session is closed.
         """
         return self._session._read(self)
 
     def write(self, values: np.ndarray[Any, Any]) -> None:
-        """Replaces the contents: what is recorded runs first if it uses the buffer.
+        """Replaces the contents. Recorded operators run first if they use the buffer.
 
-        Raises ValueError for an array that does not fit the tensor, and once the session is closed.
+        Raises ValueError if the array does not fit the tensor, and once the session is closed.
         """
         self._session._write(self, values)
 
@@ -72,11 +73,11 @@ class Array:
 
 
 class Recording:
-    """Commands that a session has run once, for `replay` to run them again over the same buffers.
+    """Commands that a session has run once, and that `replay` runs again over the same buffers.
 
-    The handles that it read and wrote stay what they are: `write` new contents into its inputs, replay, and
-    read its outputs. An input that was changed in place is changed again. It holds its memory until it is
-    gone or its session is closed.
+    Its inputs and outputs keep their handles: `write` new contents to the inputs, replay, and read the
+    outputs. An input that was changed in place is changed again. The recording keeps its memory as long as it
+    exists, or until its session is closed.
     """
 
     def __init__(self, session: Session, sealed: _Sealed) -> None:
@@ -87,7 +88,7 @@ class Recording:
         self._session._gone.append(self._sealed)
 
     def replay(self) -> None:
-        """Runs the commands again, after all that has been recorded.
+        """Runs the commands again, after everything recorded so far.
 
         Raises ValueError once the session is closed.
         """
@@ -97,9 +98,9 @@ class Recording:
 class Session:
     """Records operators, and runs them on one device over arrays that stay there.
 
-    `run` is called as `gpu.run` is, with handles in place of arrays; `array` makes them of NumPy arrays, and
-    their `numpy` reads them back. `device` is as for `gpu.run`. Use it in a `with` statement: `close` gives
-    all memory back. Calls from several threads take turns. A call that raises leaves the session as it was.
+    `run` is called like `gpu.run`, with handles in place of arrays; `array` makes them from NumPy arrays, and
+    their `numpy` reads them back. `device` is as for `gpu.run`. Use it in a `with` statement: `close` frees
+    all memory. Threads take turns. A call that raises leaves the session unchanged.
     """
 
     def __init__(self, device: Device | str | int | None = None) -> None:
@@ -110,19 +111,19 @@ class Session:
         self._memory = Pool(lambda size: self._device.buffer(size))
         self._constants = Pool(lambda size: self._device.buffer(size, near, shared))
         self._sealed: set[_Sealed] = set()
-        self._gone: deque[_Memory | _Sealed] = deque()  # of handles and recordings that are gone
+        self._gone: deque[_Memory | _Sealed] = deque()  # of handles and recordings that no longer exist
         self._pending = _Pending()
 
     @property
     def allocated(self) -> int:
-        """The bytes of device memory that arrays and scratch buffers take, those kept for reuse included."""
+        """The bytes of device memory for arrays and scratch buffers, including memory kept for reuse."""
         return self._memory.allocated
 
     def array(self, values: np.ndarray[Any, Any], tensor: TensorDesc | None = None) -> Array:
-        """Uploads an array; `tensor` is its layout, packed if none is given.
+        """Uploads an array; `tensor` is its layout, packed by default.
 
-        Raises ValueError where the array does not fit the tensor, and Unsupported where the device has no
-        room for it.
+        Raises ValueError if the array does not fit the tensor, and Unsupported if the device has no room for
+        it.
         """
         if tensor is None:
             if not is_a(values, np.ndarray):
@@ -144,12 +145,13 @@ class Session:
         inputs: Mapping[str, Any],
         in_place: str | Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Records an operator, and gives the handles of its outputs by name.
+        """Records an operator, and returns the handles of its outputs by name.
 
-        A tensor of the description may be another view of its handle's buffer, say of other sizes or with
-        strides of 0: it must have the same data type, and no more bytes than the handle's tensor; ValueError
-        otherwise. Bytes between elements are undefined. An array changed in place has its new contents under
-        the handle of the input, too. Beyond that, `desc`, `in_place` and the errors are those of `gpu.run`.
+        A tensor of the description may be another view of its handle's buffer, for example of other sizes or
+        with strides of 0: it must have the same data type, and no more bytes than the handle's tensor;
+        otherwise ValueError is raised. Bytes between elements are undefined. After an in-place operator the
+        handle of the input has the new contents, too. Apart from that, `desc`, `in_place` and errors are as
+        for `gpu.run`.
         """
         program = prepared(desc, self._device)
         arrays = checked(desc, inputs, partial(self._bound, program))
@@ -167,9 +169,10 @@ class Session:
             return by_member(desc, handles)
 
     def submit(self) -> Recording:
-        """Runs what has been recorded since the last submission, waits for it, and gives it for replays.
+        """Runs what has been recorded since the last submission, waits for it, and returns a recording for
+        replays.
 
-        Reading a result does the same where it has to, but keeps no recording.
+        Reading a result also submits if necessary, but keeps no recording.
         """
         with self._turn():
             if not self._pending.operators:
@@ -182,8 +185,8 @@ class Session:
             return recording
 
     def close(self) -> None:
-        """Gives all memory back; what was recorded and not submitted never runs."""
-        if not self._device.is_usable():  # in a forked process there is nothing to free
+        """Frees all memory; what was recorded but not submitted never runs."""
+        if not self._device.is_usable():  # a forked process has nothing to free
             return
         with self._device.lock:
             self._closed = True
@@ -205,15 +208,16 @@ class Session:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Alone on the device. GpuUnavailable in a forked process, ValueError once the session is closed."""
-        self._device.check_process()  # first, as the lock may be held for ever there
+        """Exclusive use of the device. GpuUnavailable in a forked process, ValueError once the session is
+        closed."""
+        self._device.check_process()  # first, since a fork may inherit a lock that is held for ever
         with self._device.lock:
             if self._closed:
                 raise ValueError("the session is closed")
             yield
 
     def _bound(self, program: Program, name: str, tensor: TensorDesc, given: Any) -> Array:
-        """The handle of an input, if its buffer can be what the description says."""
+        """The handle of an input, provided its buffer can be viewed as the description says."""
         if not is_a(given, Array):
             raise ValueError(
                 f"{name} must be an array of the session, made by Session.array or run; it is {shown(given)}"
@@ -236,7 +240,7 @@ class Session:
     def _record(
         self, program: Program, given: Mapping[str, Array], shared: Mapping[str, str]
     ) -> dict[str, _Memory]:
-        """Adds the operator to what is pending; the memory of its buffers by name."""
+        """Adds the operator to what is pending; returns the memory of its buffers by name."""
         sizes = program.sizes
         memories = {name: handle._memory for name, handle in given.items()}
         memories |= {name: memories[source] for name, source in shared.items()}
@@ -265,7 +269,7 @@ class Session:
         return Array(self, memory, tensor, reach)
 
     def _let_go(self) -> None:
-        """Settles what handles and recordings have needed that are gone."""
+        """Releases what handles and recordings needed that no longer exist."""
         while self._gone:
             gone = self._gone.popleft()
             if isinstance(gone, _Memory):
@@ -279,7 +283,8 @@ class Session:
                 self._settle(memory)
 
     def _settle(self, memory: _Memory) -> None:
-        """Lends out memory that nothing needs any more: to all, or to the recording that it was taken for."""
+        """Makes memory that nothing needs any more available: to all, or to the recording that it was taken
+        for."""
         if memory.handles:
             return
         if memory.recordings == 0:
@@ -288,7 +293,7 @@ class Session:
             self._pending.free[memory.place.size].append(memory)
 
     def _take(self, size: int, pending: _Pending | None = None) -> _Memory:
-        """Memory of at least `size` bytes that nothing uses but the recording that it is taken for."""
+        """Memory of at least `size` bytes that is used by nothing but the recording it is taken for."""
         self._let_go()
         free = pending.free[size_class(size)] if pending else None
         return free.popleft() if free else _Memory(self._memory.take(size), pending)
@@ -313,14 +318,14 @@ class Session:
             self._device.start(commands)
 
     def _finish(self, memory: _Memory) -> None:
-        """Runs what is recorded, if it uses this memory."""
+        """Submits what is recorded, if it uses this memory."""
         if id(memory) in self._pending.memories:
             self.submit()
 
 
 @dataclass(eq=False)
 class _Memory:
-    """A piece of memory, the recording that it was taken for, how many handles and recordings need it."""
+    """A piece of memory, the recording that it was taken for, and how many handles and recordings need it."""
 
     place: Binding
     taken_by: _Pending | None
@@ -330,7 +335,7 @@ class _Memory:
 
 @dataclass(frozen=True)
 class _Operator:
-    """The program of an operator and the buffers that it names; `waits`: a barrier comes first."""
+    """An operator's program and the buffers that it names; `waits`: a barrier comes first."""
 
     program: Program
     places: Mapping[str, Binding]
@@ -339,10 +344,10 @@ class _Operator:
 
 @dataclass(eq=False)
 class _Pending:
-    """What has been recorded and not submitted.
+    """What has been recorded but not submitted.
 
-    `free` is memory that only earlier ones of its operators use. `read` and `written` name the memory that
-    has been used since the last barrier between operators.
+    `free` is memory that only earlier operators of it use. `read` and `written` are the memory used since the
+    last barrier between operators, by `id`.
     """
 
     operators: list[_Operator] = field(default_factory=list)
@@ -352,7 +357,7 @@ class _Pending:
     written: set[int] = field(default_factory=set)
 
     def waits(self, read: set[int], written: set[int]) -> bool:
-        """Whether an operator that reads and writes this memory has to wait for those before it."""
+        """Whether an operator that reads and writes this memory has to wait for earlier ones."""
         needed = bool(written & (self.read | self.written) or read & self.written)
         if needed:
             self.read, self.written = set(), set()
@@ -361,7 +366,7 @@ class _Pending:
         return needed
 
     def hold(self, memory: _Memory) -> None:
-        """Counts the recording once among what needs the memory."""
+        """Counts the recording among those that need the memory, once."""
         if id(memory) not in self.memories:
             self.memories[id(memory)] = memory
             memory.recordings += 1
@@ -371,7 +376,7 @@ class _Sealed:
     """What a recording holds on the device: a command buffer, bound pipelines and their constants."""
 
     def __init__(self, device: Device, pool: Pool, pending: _Pending) -> None:
-        """`pool` is of memory that the host can write."""
+        """`pool` has memory that the host can write."""
         self.memories = list(pending.memories.values())
         self._resources = ExitStack()
         try:
@@ -423,7 +428,7 @@ class _Sealed:
 
 
 def _check_tensor(tensor: TensorDesc) -> None:
-    """Raises ValueError for what is no tensor that an operator could read."""
+    """Raises ValueError for what is not a tensor that an operator could read."""
     if not is_a(tensor, TensorDesc) or tensor._state & WRONG_TYPE:
         raise ValueError(f"{shown(tensor)} does not describe a tensor")
     if not is_sound(tensor, True):
@@ -435,7 +440,7 @@ def _check_tensor(tensor: TensorDesc) -> None:
 
 
 def _entry(arrays: Mapping[str, Any], name: str) -> Array:
-    """The handle of a tensor, whose name is as "InputTensor" or "InputTensors[1]"."""
+    """The handle of a tensor, given its name, such as "InputTensor" or "InputTensors[1]"."""
     member, _, number = name.partition("[")
     found: Array = arrays[member][int(number.rstrip("]"))] if number else arrays[member]
     return found
@@ -444,7 +449,7 @@ def _entry(arrays: Mapping[str, Any], name: str) -> Array:
 def _check_shared(
     desc: Description, program: Program, given: Mapping[str, Array], shared: Mapping[str, str]
 ) -> None:
-    """Raises where an output cannot take over the memory of an input, as another use of it goes on."""
+    """Raises if an output cannot take over the memory of an input, because it is also used in another way."""
     inputs = program.inputs
     for output, source in shared.items():
         if output in program.work.cleared:

@@ -1,9 +1,9 @@
-"""A folder of compiled shaders, of which nothing is trusted that this user did not write whole.
+"""A folder of compiled shaders, which trusts only complete files that this user wrote.
 
-The folder is what DMLOPS_CACHE names, else `dmlops` in the user's cache folder. Shaders found there run on
-the GPU, so a folder that belongs to somebody else, or that others may write to, is not used. Each file begins
-with the SHA-256 of its name and the rest: what was cut short, by a full disk say, counts as absent, and so
-does what is no file of this user's.
+The folder is the one that DMLOPS_CACHE names, else `dmlops` in the user's cache folder. Shaders from it run
+on the GPU, so a folder that belongs to somebody else, or that others may write to, is not used. Each file
+starts with the SHA-256 of its name and its contents: a truncated one, after a full disk for example, counts
+as absent, and so does anything that is not a file of this user's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def load(name: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        # Neither through a link nor waiting for a pipe; Windows has neither flag.
+        # Neither follows links nor blocks on pipes; Windows has neither flag.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         number = os.open(folder / name, flags | getattr(os, "O_BINARY", 0))
         with open(number, "rb") as file:
@@ -40,7 +40,7 @@ def load(name: str) -> bytes | None:
 
 
 def store(name: str, code: bytes) -> None:
-    """Keeps the code for later runs, if it can be kept: a cache that cannot be written costs time only."""
+    """Stores the code for later runs, if possible: a cache that cannot be written only costs time."""
     folder = _folder()
     if folder is None:
         return
@@ -56,19 +56,19 @@ def store(name: str, code: bytes) -> None:
 
 
 def _folder() -> Path | None:
-    """The cache, made when it is missing; None where there is none that only this user can write to."""
+    """The cache folder, created if missing; None if there is none that only this user can write to."""
     try:
         folder = _place()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()
-    except (OSError, RuntimeError):  # RuntimeError: this user has no home
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home folder
         return None
     return folder if _is_ours(status) else None
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's and nobody else may write to it."""
-    if os.name != "posix":  # Windows keeps other users out of a profile by itself
+    """Whether a file or folder belongs to this user and nobody else may write to it."""
+    if os.name != "posix":  # Windows protects profiles from other users
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
@@ -81,6 +81,6 @@ def _place() -> Path:
     own = os.environ.get("DMLOPS_CACHE")
     if own:
         return Path(own)
-    # The XDG specification has relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (shared if shared.is_absolute() else Path.home() / ".cache") / "dmlops"

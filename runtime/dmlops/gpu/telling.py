@@ -52,7 +52,7 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
     "nonzero": (Nonzero, plan_nonzero),
     "philox": (Philox, plan_philox),
 }
-"""By the form: what its planner is told, roles by name, and the planner."""
+"""By form: the record that its planner is told, whose fields are roles, and the planner."""
 
 PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]] = {
     "definition": plan_definition,
@@ -62,7 +62,7 @@ PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]]
     "separable": plan_separable,
     "nearby": plan_nearby,
 }
-"""Of definitions, by the name that shaders have for them."""
+"""Planners of definitions, by the name that shaders have for them."""
 
 
 def plan(out: Planning, computation: Any) -> None:
@@ -84,7 +84,7 @@ get_hints = cache(get_type_hints)
 
 
 def _role(computation: Any, name: str, type_: Any) -> Any:
-    """What a planner is told under a name: a tensor, where a movement leads, or a number."""
+    """What a planner is told under a name: a tensor, a movement, or a number."""
     if type_ is Movement:
         return _updates(computation)
     if isinstance(computation, ReduceComputation):
@@ -99,13 +99,13 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
 
 @cache
 def _macros(operator: str) -> Mapping[str, str]:
-    """What the macros of tensors begin with, in the shader of an operator, by member."""
+    """The prefix of each tensor's macros in an operator's shader, by member."""
     macros: Mapping[str, str] = _module(operator).MACROS
     return macros
 
 
 def _module(operator: str) -> Any:
-    """What an operator computes."""
+    """The module of what an operator computes."""
     return import_module(f"{__package__.rpartition('.')[0]}.compute.{operator.lower()}")
 
 
@@ -126,7 +126,7 @@ def _reduction(computation: ReduceComputation, name: str) -> Any:
 
 
 def gather(computation: MapComputation) -> Gather:
-    """What the planner of gathers is told. Raises Refused for what is no movement of elements."""
+    """What the planner of gathers is told. Raises Refused for what is not a movement of elements."""
     desc: Any = computation.desc
 
     def load(name: str, at: Coordinates) -> movement.Read:
@@ -135,7 +135,7 @@ def gather(computation: MapComputation) -> Gather:
     output = desc.OutputTensor
     try:
         result = computation.element(desc, movement.coordinates(len(output.Sizes)), load)
-    except (AttributeError, TypeError):  # from an operation that the symbols do not have
+    except (AttributeError, TypeError):  # from an operation that symbols do not support
         raise Refused(Reason.INDICES, NO_MEMBER, 0) from None
     if not isinstance(result, movement.Read):
         raise Refused(Reason.INDICES, NO_MEMBER, 0)
@@ -169,7 +169,7 @@ def _updates(computation: ScatterComputation) -> Movement:
 
 
 def _plan_maps(out: Planning, computation: MapComputation) -> None:
-    """A dispatch; one for each tensor where there is an array of them."""
+    """A dispatch; one per tensor if there is an array of them."""
     over = getattr(computation.desc, computation.over)
     if isinstance(over, tuple):
         for number in range(len(over)):
@@ -183,7 +183,7 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
     as_bits = (*computation.moves, *computation.bits)
 
     def bound(name: str, macro: str) -> Tensor:
-        """A tensor, one of an array by its place there or as the one under way."""
+        """A tensor; for an array the entry that its name gives, or else the current one."""
         member, _, place = name.partition("[")
         tensor, entry = getattr(desc, member), 0
         if isinstance(tensor, tuple):
@@ -195,7 +195,7 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
     for place, tensor in enumerate(tensors):
-        if not tensor.is_present:  # nothing reads it; a resource stands in for it
+        if not tensor.is_present:  # never read; another resource stands in for it
             tensors[place] = output._replace(
                 macro=tensor.macro,
                 as_bits=computation.output in as_bits,
@@ -228,7 +228,7 @@ def _number(value: float) -> Number:
 
 
 def _plan_definitions(out: Planning, computation: Defined) -> None:
-    """The passes of a definition; all of them for each tensor where there is an array of them."""
+    """The passes of a definition; if there is an array of tensors, all of them for each one."""
     desc = computation.desc
     planner, shader, told, fused, each = _defining(desc.OPERATOR)
     activation = getattr(desc, fused) if fused else None
@@ -246,9 +246,11 @@ def _defining(operator: str) -> Defining:
 
 
 def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Description) -> None:
-    """The operator without a fused activation that its shader does not take, then the activation's shader.
+    """Plans the operator without a fused activation that its shader does not support, then the activation's
+    shader.
 
-    Between the two, results lie in scratch, in the type in which they were computed: they are rounded once.
+    Results in between are kept in scratch in the type they were computed in, so that they are rounded only
+    once.
     """
     desc: Any = computation.desc
     (output,) = (member.name for member in desc.MEMBERS if member.role == "output")

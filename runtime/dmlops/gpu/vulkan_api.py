@@ -1,8 +1,8 @@
-"""The Vulkan bindings, loaded when first needed, or one sentence saying why there are none.
+"""The Vulkan bindings, loaded on first use, or one sentence on why they are missing.
 
-The functions of the package look at the type of every argument, and its structs are made of keywords: for a
-call that takes a driver a microsecond, they take ten. So what is called for each operator goes through its
-`vk.lib`, the functions as they are in C, with structs of `vk.ffi`.
+The functions of the package check the type of every argument, and its structs are built from keywords: where
+the driver takes a microsecond for a call, they take ten. So what is called for each operator goes through its
+`vk.lib`, the plain C functions, with structs from `vk.ffi`.
 """
 
 from __future__ import annotations

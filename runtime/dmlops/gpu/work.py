@@ -1,4 +1,4 @@
-"""What a device is asked to do: dispatches of an operator's shader over named buffers."""
+"""The work of a device: dispatches of an operator's shader over named buffers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .telling import plan
 
 
 class Dispatch(NamedTuple):
-    """One run of the operator's shader, or of that of the operator whose name is `shader`.
+    """One dispatch of the operator's shader, or, if `shader` names another operator, of its shader.
 
-    `buffers` are the names of what its resources are, in the order of their bindings: tensors by member, as
-    "InputTensor" or "InputTensors[1]", or scratch buffers; the first `reads` are read, the others
-    written. `defines` are the shader's macros, `constants` the
-    bytes of its `Params`, `groups` the thread groups along x and y. `waits`: it uses what earlier ones wrote.
+    `buffers` are the names of its resources, in the order of their bindings: tensors by member, such as
+    "InputTensor" or "InputTensors[1]", or scratch buffers; the first `reads` are read, the others written.
+    `defines` are the shader's macros, `constants` the bytes of its `Params`, `groups` the thread groups along
+    x and y. `waits`: it uses what earlier dispatches wrote.
     """
 
     defines: Mapping[str, int | str]
@@ -39,10 +39,10 @@ class Dispatch(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Dispatches, each of which sees what those before it wrote where it waits.
+    """Dispatches; one that waits sees what those before it wrote.
 
-    `scratch` gives the sizes in bytes of buffers that are no tensors; buffers in `cleared` start as zeros,
-    the content of other scratch buffers and of outputs is undefined.
+    `scratch` has the sizes in bytes of buffers that are not tensors. Buffers in `cleared` are
+    zero-initialized; the contents of other scratch buffers and of outputs are undefined.
     """
 
     dispatches: tuple[Dispatch, ...]
@@ -51,7 +51,7 @@ class Work(NamedTuple):
 
 
 def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Work:
-    """The work that a computation is on a GPU with these capabilities.
+    """The work of a computation on a GPU with these capabilities.
 
     Raises Unsupported for what the shaders cannot do.
     """
@@ -73,7 +73,7 @@ def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Wor
 
 
 def unsupported(operator: str, refused: Refused, desc: Description) -> Unsupported:
-    """What a planner says, in words."""
+    """The error for a planner's refusal."""
     member = None if refused.member == NO_MEMBER else desc.MEMBERS[refused.member].name
     activation = ""
     if refused.reason == Reason.ACTIVATION:
@@ -101,7 +101,7 @@ def _scratch(place: int) -> str:
 
 
 def tensor_names(desc: Description, role: str) -> Iterator[tuple[str, TensorDesc]]:
-    """The tensors of a role that are there, with their names as buffers."""
+    """The tensors of a role that are present, with the names of their buffers."""
     for name, member, tensor in tensors(desc):
         if member.role == role:
             yield name, tensor

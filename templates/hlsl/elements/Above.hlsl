@@ -1,4 +1,4 @@
-// Whether x is larger than a number; of integers, what is below every one of them, or not, needs no rounding
+// Whether x > limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Above(float x, float limit) { return x > limit; }
 bool Above(int x, float limit)
 {

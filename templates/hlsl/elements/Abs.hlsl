@@ -1,4 +1,4 @@
-// The magnitude; the least integer of a signed type stays itself.
+// The magnitude; the least integer of a signed type maps to itself.
 // needs: Magnitude
 REAL Abs(REAL x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }

@@ -1,4 +1,4 @@
-// Whether x is smaller than a number; of integers, what is above every one of them, or not, needs no rounding
+// Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 bool Below(int x, float limit)
 {

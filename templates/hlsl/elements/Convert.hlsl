@@ -1,6 +1,6 @@
 // needs: IsNan WideToFloat
-// A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
-// nearest limit, and NaN 0.
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
 REAL Convert(float x, REAL type) { return (REAL)x; }
 int Convert(float x, int type)
 {

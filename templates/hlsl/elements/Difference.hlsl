@@ -1,4 +1,4 @@
-// x - y of integers, exactly, then rounded to a float: its magnitude fits 32 bits
+// x - y of integers, rounded to a float only once: the magnitude of the exact difference fits in 32 bits.
 float Difference(int x, int y, float type)
 {
     return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x);

@@ -1,4 +1,4 @@
-// x / y, correctly rounded; of integers cut toward 0, and 0 where y is 0
+// x / y, correctly rounded; for integers truncated, and 0 if y is 0
 // needs: Divide Quotient
 REAL DivideExactly(REAL x, REAL y) { return Divide(x, y); }
 int DivideExactly(int x, int y) { return Quotient(x, y); }

@@ -1,5 +1,5 @@
 // needs: IsNan
-// Whether two numbers are equal; false if either is NaN, even where a compiler assumes that there is none
+// Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
 bool Equal(REAL a, REAL b) { return !IsNan(a) && !IsNan(b) && a == b; }
 bool Equal(int a, int b) { return a == b; }
 bool Equal(uint a, uint b) { return a == b; }

@@ -1,5 +1,5 @@
-// The quotient of integers, rounded down, for a positive divisor. For a negative dividend that is the complement of the
-// quotient of its complement, rounded toward 0.
+// The quotient of integers rounded down, for a positive divisor. For a negative dividend that is the complement of the
+// truncated quotient of its complement.
 int FloorDivide(int dividend, int divisor)
 {
     const int sign = dividend >> 31;

@@ -1,6 +1,6 @@
-// The quotient of integers, rounded down, for a positive divisor, from its reciprocal (2^31 - 1) / divisor, rounded down,
-// too. That is too small by 1 / 2^31 at most, so that the product is too small by less than 1. For a negative dividend it
-// is the complement of the quotient of its complement.
+// The quotient of integers rounded down, for a positive divisor, by way of its reciprocal (2^31 - 1) / divisor rounded
+// down. That is below 2^31 / divisor by 1 at most, so the estimate falls short of the quotient by at most 1. For a
+// negative dividend the result is the complement of the quotient of its complement.
 int FloorDivideBy(int dividend, int divisor, int reciprocal)
 {
     const int sign = dividend >> 31;

@@ -1,9 +1,9 @@
 // needs: FloorDivide
-// The remainder of integers, 0 or more, for a positive divisor
+// The remainder of integers, never negative, for a positive divisor
 int FloorModulo(int dividend, int divisor)
 {
     [branch]
-    if ((uint)dividend < (uint)divisor)  // as nearly all are, where there is a period
+    if ((uint)dividend < (uint)divisor)  // the common case for periodic indices
         return dividend;
     return dividend - FloorDivide(dividend, divisor) * divisor;
 }

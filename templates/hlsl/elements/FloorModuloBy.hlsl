@@ -1,5 +1,5 @@
 // needs: FloorDivideBy
-// The remainder of integers, 0 or more, for a positive divisor, from its reciprocal
+// The remainder of integers, never negative, for a positive divisor, by way of its reciprocal
 int FloorModuloBy(int dividend, int divisor, int reciprocal)
 {
     return dividend - FloorDivideBy(dividend, divisor, reciprocal) * divisor;

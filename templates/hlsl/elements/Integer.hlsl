@@ -1,4 +1,4 @@
-// An integer in 64 bits with a sign; what they cannot hold becomes the greatest
+// Converts an integer to int64_t, saturating at its maximum
 int64_t Integer(int x) { return x; }
 int64_t Integer(uint x) { return x; }
 int64_t Integer(int64_t x) { return x; }

@@ -1,4 +1,4 @@
-// The larger of two numbers, either one if one is NaN: without the care that Max takes
+// The larger of two numbers, either of them if one is NaN: cheaper than Max
 REAL Larger(REAL x, REAL y) { return max(x, y); }
 int Larger(int x, int y) { return max(x, y); }
 uint Larger(uint x, uint y) { return max(x, y); }

@@ -1,5 +1,5 @@
 // needs: IsNan
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(REAL a, REAL b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
 bool Less(uint a, uint b) { return a < b; }

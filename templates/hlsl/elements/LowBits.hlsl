@@ -1,4 +1,4 @@
-// What a data type of so many bits keeps of an integer: high bits are cut off. Floats stay as they are.
+// Wraps an integer to this many bits, as storing it does. Floats are unchanged.
 REAL LowBits(REAL x, uint bits) { return x; }
 int LowBits(int x, uint bits) { return x << (32 - bits) >> (32 - bits); }
 uint LowBits(uint x, uint bits) { return x << (32 - bits) >> (32 - bits); }

@@ -1,5 +1,5 @@
-// Half of the sum. Of integers without overflow: the common bits and half of the others make it rounded down, and a
-// negative one that lost a half is cut toward 0.
+// Half of the sum. Integers do not overflow: the common bits plus half of the differing ones are the mean rounded down,
+// and a negative mean that lost a half is rounded up to truncate.
 REAL Mean(REAL x, REAL y) { return (x + y) * 0.5f; }
 int Mean(int x, int y)
 {

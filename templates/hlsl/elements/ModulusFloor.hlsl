@@ -1,4 +1,4 @@
-// The remainder with the sign of the divisor; of integers by 0, 0
+// The remainder with the sign of the divisor; 0 for an integer divisor of 0
 // needs: FloorMod ModulusTruncate
 REAL ModulusFloor(REAL x, REAL y) { return FloorMod(x, y); }
 uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }

@@ -1,4 +1,5 @@
-// The remainder with the sign of the dividend; of integers by 0, 0. Vulkan has no remainder of negative integers.
+// The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
+// integers.
 // needs: Abs Fmod
 REAL ModulusTruncate(REAL x, REAL y) { return Fmod(x, y); }
 uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }

@@ -1,9 +1,9 @@
-// x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
+// x^y for any two types, in the type of x: truncated for integers, and exact if both are
 // needs: Convert Magnitude Pow RoundEven
 
 REAL Power(REAL x, REAL y) { return Pow(x, y); }
 
-// The exponent in two parts, each of which a float holds exactly
+// Splits the exponent into two parts that floats represent exactly
 float PowOfParts(float x, uint exponent, float sign)
 {
     return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
@@ -11,7 +11,7 @@ float PowOfParts(float x, uint exponent, float sign)
 float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
 float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
 
-// With or of 64 bits in double precision
+// Double precision where either operand is a double or has 64 bits
 float Power(float x, double y) { return (float)Pow((double)x, y); }
 float Power(float x, uint64_t y) { return (float)Pow((double)x, (double)y); }
 float Power(float x, int64_t y) { return (float)Pow((double)x, (double)y); }
@@ -21,7 +21,7 @@ double Power(double x, int y) { return Pow(x, (double)y); }
 double Power(double x, uint64_t y) { return Pow(x, (double)y); }
 double Power(double x, int64_t y) { return Pow(x, (double)y); }
 
-// With high bits cut off
+// Square and multiply, modulo 2^32 or 2^64
 uint Power(uint x, uint y)
 {
     uint result = 1;
@@ -49,7 +49,7 @@ int64_t Power(int64_t x, uint64_t y) { return (int64_t)Power((uint64_t)x, y); }
 uint Power(uint x, uint64_t y) { return (uint)Power((uint64_t)x, y); }
 int Power(int x, uint64_t y) { return (int)Power((uint64_t)x, y); }
 
-// A negative exponent makes 1 / x^-y, cut toward 0.
+// A negative exponent gives 1 / x^-y, truncated.
 int Inverse(int x, bool isOdd) { return x == 1 || x == -1 ? (isOdd ? x : 1) : 0; }
 int64_t Inverse(int64_t x, bool isOdd) { return x == 1 || x == -1 ? (isOdd ? x : 1) : 0; }
 uint Power(uint x, int y) { return y >= 0 ? Power(x, (uint)y) : x == 1 ? 1 : 0; }
@@ -61,7 +61,7 @@ int Power(int x, int64_t y) { return y >= 0 ? Power(x, (uint64_t)y) : Inverse(x,
 uint64_t Power(uint64_t x, int64_t y) { return y >= 0 ? Power(x, (uint64_t)y) : x == 1 ? 1 : 0; }
 int64_t Power(int64_t x, int64_t y) { return y >= 0 ? Power(x, (uint64_t)y) : Inverse(x, (y & 1) != 0); }
 
-// The integer that double precision may have missed by rounding errors
+// Snaps to an integer that rounding errors of double precision may have missed
 double WholeIfNear(double x)
 {
     const double whole = RoundEven(x);

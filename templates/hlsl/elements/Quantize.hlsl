@@ -1,5 +1,5 @@
 // needs: IsNan RoundEven
-// The nearest integer, halves to the even one, from lowest to highest; 0 for NaN
+// Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
 {
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);

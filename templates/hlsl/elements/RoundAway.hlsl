@@ -1,4 +1,4 @@
-// The nearest integer, halves away from 0
+// The nearest integer, ties away from 0
 // needs: CopySign Magnitude Trunc
 REAL RoundAway(REAL x)
 {

@@ -1,5 +1,5 @@
-// x / y, correctly rounded, and then to an integer, the even one of two. How exact the quotient is matters only next to
-// where the integer changes, and for divisors of extreme size, of which drivers may make 0.
+// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
+// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
 // needs: Bits Divide Magnitude RoundEven
 float RoundedQuotient(float x, float y)
 {

@@ -1,4 +1,5 @@
-// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+// -1, 0 or 1; 0 for NaN. Uses the bit pattern, because drivers produce -0 when selecting between floats, and flush
+// subnormals.
 // for ONE: 0x3f800000u, 0x3ff0000000000000ull
 // needs: Bits FromBits
 REAL Sign(REAL x)

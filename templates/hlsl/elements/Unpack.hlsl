@@ -1,4 +1,4 @@
-// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
+// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 double Unpack(uint2 bits, double type) { return asdouble(bits.x, bits.y); }
 int Unpack(uint2 bits, int type) { return (int)bits.x; }

@@ -1,6 +1,6 @@
 // needs: LeadingZeros
-// The nearest float. Some drivers convert the lower 32 bits alone, so it is made of 32 bits, the last of which tells
-// whether any that were cut off was set.
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)
 {
     const uint high = (uint)(x >> 32);
@@ -10,7 +10,7 @@ float WideToFloat(uint64_t x)
     const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
-// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);

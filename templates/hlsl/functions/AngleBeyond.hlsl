@@ -1,5 +1,5 @@
-// The angle, low and quadrant that a shorter way has made of x; those of ReduceLargeAngle where |x| is above a limit,
-// and NaN where x is none or infinite.
+// Passes on the angle, low and quadrant that a faster reduction found for x; beyond its limit they come from
+// ReduceLargeAngle instead, and NaN if x is NaN or infinite.
 // needs: Bits Magnitude QuietNan ReduceLargeAngle
 
 REAL AngleBeyond(REAL limit, REAL x, REAL angle, inout REAL low, inout uint quadrant)

@@ -1,4 +1,5 @@
-// The angle of the point (x, y) from -pi to pi, as in C: the signs of zeros count, infinities are as far as each other.
+// The angle of the point (x, y), from -pi to pi, as in C: signs of zeros count, and infinities are all equally far
+// away.
 // Error at most 2.25 ulp (float), 2.25 ulp (double), as measured.
 // needs: Atan Bits CopySign Divide FromBits IsInfinity IsNan LessExact Magnitude QuietNan
 
@@ -10,14 +11,14 @@ float Atan2(float y, float x)
     const float longer = isSteep ? a : b;
     const float shorter = isSteep ? b : a;
 
-    // Scaled so that neither the quotient's inverse nor what is left of it becomes subnormal before the angle does.
+    // Scaled so that neither the quotient's reciprocal nor its remainder becomes subnormal before the angle does
     const float scale = longer > 1.1529215e18f ? 9.536743e-7f : longer > 9.536743e-7f ? 1.0995116e12f : 1.2676506e30f;
     const bool isFar = IsInfinity(longer);
     const float divisor = isFar ? 1.0f : max(longer * scale, 1e-30f);
     const float dividend = isFar ? (IsInfinity(shorter) ? 1.0f : 0.0f) : shorter * scale;
 
-    // The tangent is head + tail; head and upper have 12 bits, so that their products are exact. What
-    // is made less exact has few bits: it only is kept apart.
+    // The tangent is head + tail; head and upper have 12 bits, so that their products are exact. The argument of
+    // LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = 1.0f / divisor;
     const float head = FromBits(Bits(dividend * inverse) & 0xfffff000u);
     const float upper = FromBits(Bits(divisor) & 0xfffff000u);
@@ -36,7 +37,7 @@ float Atan2(float y, float x)
     p = mad(p, z, -0.333333f);
     const float rest = mad(t * z, p, tail);
 
-    // It counts from the nearest axis, up or down.
+    // The angle is counted from the nearest axis, in either direction.
     const bool isLeft = Bits(x) > 0x7fffffffu;
     const float axis = isSteep ? 1.5707964f : isLeft ? 3.1415927f : 0.0f;
     const float axisTail = isSteep ? -4.371139e-8f : isLeft ? -8.742278e-8f : 0.0f;

@@ -1,5 +1,5 @@
-// a / b, correctly rounded, subnormal operands and results included; Vulkan lets an instruction be off by 2.5 ulp. The
-// instruction estimates the quotient of the significands as an integer, its exact remainder corrects it.
+// a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
+// The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
 // for SIGNIFICAND_BITS: 24, 53
 // for QUOTIENT_BITS: 25, 54
 // for QUOTIENT_SCALE: 33554432.0f, 18014398509481984.0L
@@ -21,13 +21,13 @@ REAL Divide(REAL a, REAL b)
         return FromBits(sign);
 
     int exponent = (int)(aBits >> FRACTION_BITS) - (int)(bBits >> FRACTION_BITS);
-    // By a power of 2, as most scales are, the significand stays as it is.
+    // For a power of 2, which most scales are, the significand does not change.
     const int biased = exponent + BIAS;
     const bool isNormal = biased > 0 && biased < EXPONENT_OF_INFINITY;
     if ((bBits & FRACTION) == 0 && min(aBits, bBits) >= LEAST_NORMAL && isNormal)
         return FromBits(sign | (WORD)biased << FRACTION_BITS | (aBits & FRACTION));
 
-    // The significands as integers of SIGNIFICAND_BITS bits, a's doubled where it is below b's.
+    // The significands as integers of SIGNIFICAND_BITS bits, a's doubled if it is below b's
     WORD aSignificand = (aBits & FRACTION) | LEAST_NORMAL;
     WORD bSignificand = (bBits & FRACTION) | LEAST_NORMAL;
     if (aBits < LEAST_NORMAL)
@@ -48,8 +48,8 @@ REAL Divide(REAL a, REAL b)
         exponent--;
     }
 
-    // quotient = floor(aSignificand * 2^QUOTIENT_BITS / bSignificand). The remainder of a good estimate is small, so that it is
-    // right modulo 2^WORD_BITS; one more division of it leaves the quotient off by one at most.
+    // quotient = floor(aSignificand * 2^QUOTIENT_BITS / bSignificand). The estimate's remainder is small, so computing
+    // it modulo 2^WORD_BITS gives it exactly; dividing it once more leaves the quotient off by one at most.
     const REAL divisor = (REAL)bSignificand;
     WORD quotient = (WORD)((REAL)aSignificand / divisor * QUOTIENT_SCALE);
     INTEGER remainder = (INTEGER)((aSignificand << QUOTIENT_BITS) - quotient * bSignificand);
@@ -67,7 +67,7 @@ REAL Divide(REAL a, REAL b)
         remainder -= (INTEGER)bSignificand;
     }
 
-    // Round to nearest even with two bits below the last one, and a third for all that is below those.
+    // Rounds to nearest even with two bits below the last one, and a sticky bit for the rest
     exponent += BIAS;
     if (exponent >= EXPONENT_OF_INFINITY)
         return FromBits(sign | INFINITY);

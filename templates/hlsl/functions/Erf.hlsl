@@ -15,9 +15,9 @@ float Erf(float x)
     p = mad(p, z, 0.11283598f);
     p = mad(p, z, -0.37612626f);
     p = mad(p, z, 0.12837917f);
-    const float small = mad(a, p, a);  // where that is one step, a * p may be subnormal
+    const float small = mad(a, p, a);  // where this is fused, a * p may be subnormal
 
-    // What lacks to 1 is 2^(q - 2 b): its power of two, and the fraction of the exponent, of which nothing is lost.
+    // 1 - erf is 2^(q - 2 b): a power of two, and one of the exponent's fraction, of which nothing is lost.
     const float b = min(a, 4.0f);
     float q = 0.00028836949f;
     q = mad(q, b, -0.004446109f);

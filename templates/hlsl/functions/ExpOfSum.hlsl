@@ -1,5 +1,5 @@
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
+// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
 // for LEAST_OF_EXP: 104.0f, 746.0L
 // needs: ExpTail Infinity IsNan ScaleByPowerOfTwo
 
@@ -11,7 +11,7 @@ REAL ExpOfSum(REAL high, REAL low)
         return Infinity(1.0f);
     if (high < -LEAST_OF_EXP)
         return 0.0f;
-    // Added to a small number, 1.5 * 2^FRACTION_BITS rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^FRACTION_BITS rounds a small number to an integer in the lowest bits.
     precise REAL shifted = high * INVERSE_LN2 + ROUNDER;
     precise REAL k = shifted - ROUNDER;
     precise REAL a = high - k * LN2_HIGH;  // exact

@@ -1,5 +1,5 @@
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
+// - 1
 
 float ExpTail(float x)
 {

@@ -1,4 +1,4 @@
-// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r: nothing cancels near 0.
+// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
 // Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
 // for LEAST: 18.0f, 38.0L
 // for NEGLIGIBLE: 30, 60
@@ -12,7 +12,7 @@ REAL Expm1(REAL x)
         return Infinity(1.0f);
     if (x < -LEAST)
         return -1.0f;
-    // Added to a small number, 1.5 * 2^FRACTION_BITS rounds it to an integer in the lowest bits.
+    // Adding 1.5 * 2^FRACTION_BITS rounds a small number to an integer in the lowest bits.
     precise REAL shifted = x * INVERSE_LN2 + ROUNDER;
     precise REAL k = shifted - ROUNDER;
     precise REAL a = x - k * LN2_HIGH;  // exact

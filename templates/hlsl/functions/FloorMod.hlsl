@@ -1,6 +1,6 @@
-// a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
-// to b, and that sum is rounded (once): it may be b itself. Small numbers are added as 2^64 times as large ones, since
-// drivers may take a subnormal remainder for 0.
+// a - b floor(a / b), with the sign of b even for zeros. If a and b differ in sign, the exact remainder is added to b,
+// and the sum is rounded (once): it may be b itself. Small numbers are scaled by 2^64 for this addition, since drivers
+// may flush a subnormal remainder.
 // for LEAST_RAISED: 2.5849394e-26f, 9.113902524445497e-305L
 // needs: Bits CopySign Fmod IsNan Magnitude
 

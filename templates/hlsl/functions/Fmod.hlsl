@@ -1,6 +1,5 @@
-// What is left of a when as many whole b as fit are taken away; the sign is that of a, of zeros too. Exact for all
-// finite numbers; NaN for an infinite a and for b = 0. Long division on integers, 8 (float) or 11 (double) bits of the
-// quotient a step.
+// The remainder of a divided by b, with the sign of a even for zeros. Exact for all finite numbers; NaN for an infinite
+// a and for b = 0. Long division on integers, 8 (float) or 11 (double) bits of the quotient per step.
 // needs: Bits FromBits LeadingZeros QuietNan
 
 REAL Fmod(REAL a, REAL b)
@@ -12,7 +11,7 @@ REAL Fmod(REAL a, REAL b)
     if (aBits < bBits)
         return a;
 
-    // a and b as integers times powers of two: a's is reduced modulo b's while it is scaled to b's exponent.
+    // a and b as integers times powers of two: a's integer is reduced modulo b's while it is scaled to b's exponent.
     const int aExponent = max((int)(aBits >> FRACTION_BITS), 1);
     const int bExponent = max((int)(bBits >> FRACTION_BITS), 1);
     const WORD divisor = bBits - ((WORD)(bExponent - 1) << FRACTION_BITS);

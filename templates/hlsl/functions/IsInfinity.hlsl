@@ -1,4 +1,4 @@
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 // needs: Bits
 
 bool IsInfinity(REAL x)

@@ -1,4 +1,4 @@
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 // needs: Bits
 
 bool IsNan(REAL x)

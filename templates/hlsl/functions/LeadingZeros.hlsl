@@ -1,4 +1,4 @@
-// The zero bits above the highest one of a number that is not 0.
+// The number of zero bits above the highest set bit of a nonzero number
 
 uint LeadingZeros(uint x)
 {

@@ -1,4 +1,4 @@
-// The upper half of the 128-bit product, exactly, from products of 32-bit halves.
+// The upper half of the 128-bit product, exact, from products of 32-bit halves
 
 uint64_t MultiplyHigh(uint64_t a, uint64_t b)
 {

@@ -1,4 +1,4 @@
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 // for SIGN: 0x80000000u, 0x8000000000000000ull
 // needs: Bits
 

@@ -1,12 +1,12 @@
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. The logarithm of
-// |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
+// of |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
 // needs: AtanhTail Bits CopySign ExpOfSum FromBits Infinity IsInfinity IsNan KeptApart LessExact Magnitude
 // needs: NormalizeNearOne QuietNan Trunc TwoProduct
 
-// The same of any two numbers; the power of |x| is known where `isInside`, unless x is 0 or infinite.
+// Handles all remaining x and y; `power` is |x|^y if `isInside`, unless x is 0 or infinite.
 float PowElsewhere(float x, float y, bool isInside, float power)
 {
     const uint bits = Bits(x) & 0x7fffffffu;
@@ -21,7 +21,7 @@ float PowElsewhere(float x, float y, bool isInside, float power)
     if (Bits(x) == bits)
         return power;
 
-    // Half of an odd integer has the fraction 1/2, half of an even one none, nor has half of the least subnormal one.
+    // Half of an odd integer has a fraction of 1/2; half of an even one has none, nor has half of the least subnormal.
     const float halved = frac(0.5f * Magnitude(y));
     const bool isOdd = halved == 0.5f;
     const bool isInteger = isOdd || IsInfinity(y) || (halved == 0.0f && Magnitude(y) >= 1.0f);
@@ -40,8 +40,8 @@ float Pow(float x, float y)
     const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
     const float f = m - 1.0f;
 
-    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products
-    // are exact. What is made less exact has few bits: it only is kept apart.
+    // s = f / (2 + f) = head + tail, s^2 = square + squareTail; head and upper have 12 bits, so that their products are
+    // exact. The argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = 1.0f / (m + 1.0f);
     const float head = FromBits(Bits(f * inverse) & 0xfffff000u);
     const float upper = FromBits(Bits(m + 1.0f) & 0xfffff000u);
@@ -50,7 +50,7 @@ float Pow(float x, float y)
     const float square = head * head;
     const float squareTail = tail * mad(2.0f, head, tail);
 
-    // log2(1 + f) = s (2.8955078 + wide + narrow), and wide has no rounding error where it is large.
+    // log2(1 + f) = s (2.8955078 + wide + narrow); wide has no rounding error where it is large.
     const float z = square + squareTail;
     float p = 0.34020556f;
     p = mad(p, z, 0.41170706f);
@@ -69,8 +69,8 @@ float Pow(float x, float y)
     const float high = yHead * logHead;
     const float low = mad(y - yHead, logHead, y * logTail);
 
-    // 2^(high + low): added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits. What remains is
-    // such that its power less 1 loses little.
+    // 2^(high + low): adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits. The remainder is small
+    // enough that its power minus 1 loses little.
     const float shifted = KeptApart((high + low) - 0.085f, inverse) + 12582912.0f;
     const float above = KeptApart(high - (Magnitude(shifted) - 12582912.0f), inverse);
     const float part = above + low;
@@ -81,13 +81,13 @@ float Pow(float x, float y)
     q = mad(q, part, 0.24022662f);
     q = mad(q, part, 0.1931472f);
     const float fraction = 1.0f + mad(0.5f, above, mad(part, q, 0.5f * low));
-    // In two steps, of which only the second can leave the range of floats
+    // In two steps, only the second of which can leave the range of floats
     const bool isLarge = high > 0.0f;
     const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
     const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 
-    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and no NaN
-    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // and finite
+    const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and not NaN
+    const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // also finite
     float result = power;
     [branch]
     if (!isInside || !isPositive)
@@ -113,7 +113,7 @@ double Pow(double x, double y)
             return 1.0L;
         return (xMagnitude > 1.0L) == (y > 0.0L) ? Infinity(sign) : CopySign(0.0L, sign);
     }
-    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // a driver takes x < 0 for false where x is made of an integer
+    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // one driver finds x < 0 false if x comes from integer bits
         return QuietNan(x);
 
     // s = f / (2 + f) = sHigh + sLow, z = s^2
@@ -137,7 +137,7 @@ double Pow(double x, double y)
     precise double tailHigh = TwoProduct(sHigh, uHigh, error);
     precise double tailLow = error + (sHigh * uLow + sLow * uHigh);
 
-    // The logarithm of |x|, largest terms first: each sum keeps what it rounds off.
+    // The logarithm of |x|, largest terms first; each sum keeps its rounding error.
     const double k = (double)exponent;
     precise double whole = k * 0.6931471805598903L;  // exact
     precise double head = 2.0L * sHigh;
@@ -147,7 +147,7 @@ double Pow(double x, double y)
     precise double logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0L * sLow + tailLow
         + k * 5.497923018708371e-14L;
 
-    // Where the product is infinite, so is the power, or it is 0, whatever the low part is.
+    // If the product is infinite, the power is infinite or 0, whatever the low part is.
     precise double high = TwoProduct(y, logHigh, error);
     precise double low = error + y * logLow;
     return CopySign(ExpOfSum(high, low), sign);

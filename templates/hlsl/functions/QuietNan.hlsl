@@ -1,4 +1,4 @@
-// The NaN of a function outside its domain. The argument only chooses the type.
+// The NaN that functions return outside their domain. The argument only selects the type.
 // for QUIET_NAN: 0x7fc00000u, 0x7ff8000000000000ull
 // needs: FromBits
 

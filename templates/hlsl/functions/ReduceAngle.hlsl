@@ -1,7 +1,7 @@
-// x less the nearest multiple of pi / 2, as a sum result + low; quadrant is that multiple modulo 4. NaN for infinities
-// and NaN. Float: up to 1600, pi / 2 is taken off in four parts (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), the first three so short that their products with k < 2^10 are exact, fused or not. All that
-// a difference loses in rounding is kept. The remainder is right to 2^-28 of itself next to the multiples, too, where
+// x minus the nearest multiple of pi / 2, as a sum result + low; quadrant is that multiple modulo 4. NaN for infinities
+// and NaN. Float: up to 1600, pi / 2 is subtracted in four parts (Cody and Waite 1980, "Software Manual for the
+// Elementary Functions"), the first three so short that their products with k < 2^10 are exact, fused or not. What each
+// difference loses to rounding is kept. The relative error of the remainder is 2^-28 even next to the multiples, where
 // it is 2^-27 at least.
 // needs: AngleBeyond LessExact
 

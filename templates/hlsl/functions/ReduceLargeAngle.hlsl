@@ -1,11 +1,10 @@
-// x less the nearest multiple of pi / 2, as a sum result + low, for x from 0 to the largest number; quadrant is that
+// x minus the nearest multiple of pi / 2, as a sum result + low, for any finite x of at least 0; quadrant is that
 // multiple modulo 4. Payne and Hanek 1983, "Radian reduction for trigonometric functions", on integers: the significand
-// of x times those bits of 2 / pi that matter, from 2^1 downwards modulo 4. The result is right to some 2^-31 (float),
-// 2^-62 (double) of itself: the nearest that a double comes to a multiple is 2^-61 of pi / 2, and 75 more bits are
-// known.
+// of x times those bits of 2 / pi that matter, from 2^1 downwards modulo 4. The relative error is about 2^-31 (float),
+// 2^-62 (double): no double comes closer to a multiple than 2^-61 of pi / 2, and 75 more bits are known.
 // needs: Bits FromBits LeadingZeros MultiplyHigh
 
-// 2 / pi after 64 zeros: bit j counted from the front has the value 2^(63 - j).
+// 2 / pi after 64 zeros: bit j, counted from the front, has the value 2^(63 - j).
 static const uint TWO_OVER_PI[39] = {
     0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041,
     0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
@@ -14,7 +13,7 @@ static const uint TWO_OVER_PI[39] = {
     0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046,
 };
 
-// 32 bits of the table from this bit on
+// 32 bits of the table, starting at this bit
 uint TwoOverPi(uint bit)
 {
     const uint word = bit >> 5;
@@ -35,7 +34,7 @@ float ReduceLargeAngle(float x, out float low, out uint quadrant)
     const uint64_t middle = (uint64_t)significand * TwoOverPi(first + 32) + (lowest >> 32);
     const uint highest = significand * TwoOverPi(first) + (uint)(middle >> 32);
 
-    // Two bits of quadrant, then the fraction of a quarter turn; from one half on, what lacks to the next quadrant.
+    // Two bits of quadrant, then the fraction of a quarter turn; from one half on, the distance to the next quadrant
     uint64_t fraction = (uint64_t)highest << 34 | (uint64_t)(uint)middle << 2 | (uint)lowest >> 30;
     const bool isNegative = fraction >> 63 != 0;
     quadrant = ((highest >> 30) + (isNegative ? 1 : 0)) & 3;
@@ -65,7 +64,7 @@ double ReduceLargeAngle(double x, out double low, out uint quadrant)
     const uint64_t highest = significand * ((uint64_t)TwoOverPi(first) << 32 | TwoOverPi(first + 32))
         + MultiplyHigh(significand, next) + (middle < carry ? 1 : 0);
 
-    // Two bits of quadrant, then the fraction of a quarter turn; from one half on, what lacks to the next quadrant.
+    // Two bits of quadrant, then the fraction of a quarter turn; from one half on, the distance to the next quadrant
     uint64_t fraction = highest << 2 | middle >> 62;
     uint64_t rest = middle << 2 | lowest >> 62;
     const bool isNegative = fraction >> 63 != 0;

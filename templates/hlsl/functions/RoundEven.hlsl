@@ -1,5 +1,5 @@
-// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
-// no room for a fraction.
+// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
+// a fraction.
 // needs: CopySign Magnitude
 
 float RoundEven(float x)

@@ -1,5 +1,5 @@
-// sin(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), the least term
-// first in the sum.
+// sin(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), summed from the
+// smallest term up
 
 float SinNearZero(float high, float low)
 {

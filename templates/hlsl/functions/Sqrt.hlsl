@@ -1,18 +1,19 @@
-// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
-// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 // needs: Bits FromBits IsNan LeadingZeros LessExact QuietNan
 
 float Sqrt(float x)
 {
-    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x counts as its bits.
+    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
     const uint bits = Bits(x);
     const bool isSubnormal = bits < 0x00800000u;
     const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
     const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
     const float square = FromBits(squareBits);
 
-    // root = head + tail, an integer of which head has the upper 12 bits: all products and differences are exact. What
-    // is made less exact has few bits: it only is kept apart.
+    // root = head + tail, an integer; head has its upper 12 bits, so that all products and differences are exact. The
+    // argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
     const float inverse = rsqrt(square);
     const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
     const float rest = mad(-head, head, square);
@@ -21,7 +22,7 @@ float Sqrt(float x)
     const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
     const float root = head + tail;
 
-    // It is off by one at most, next to where it would round to another one; no root is a tie.
+    // It is off by one at most, only next to where it would round differently; no root is a tie.
     const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
@@ -50,8 +51,8 @@ double Sqrt(double x)
     significand <<= odd;
     exponent -= (int)odd;
 
-    // root = floor(sqrt(significand * 2^54)). The remainder of a good estimate is small, so that it is right modulo
-    // 2^64. One Newton step on integers leaves the root off by one at most.
+    // root = floor(sqrt(significand * 2^54)). The estimate's remainder is small, so computing it modulo 2^64 gives it
+    // exactly. One Newton step on integers leaves the root off by one at most.
     const double scaled = (double)significand * 2.220446049250313e-16L;
     double inverse = (double)rsqrt((float)scaled);
     inverse = inverse * (1.5L - 0.5L * scaled * inverse * inverse);
@@ -65,6 +66,6 @@ double Sqrt(double x)
     else if (remainder > (int64_t)(2 * root))
         root++;
 
-    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
+    // The root has one bit more than the result keeps, and is never a tie: its square would have too many bits.
     return FromBits(((uint64_t)((exponent + 2098) / 2 - 1) << 52) + ((root + 1) >> 1));
 }

@@ -1,6 +1,6 @@
 // a * b as a rounded product and its rounding error (Dekker 1971, "A floating-point technique for extending the
-// available precision"; the operands are split by a mask). Not with fma: Vulkan lets it round twice. Exact for float,
-// to 2^-105 of the product for double, unless the error is subnormal.
+// available precision"; the operands are split by a mask). Without fma, which Vulkan allows to round twice. Exact for
+// float, to 2^-105 of the product for double, unless the error is subnormal.
 // for UPPER_HALF: 0xfffff000u, 0xfffffffff8000000ull
 // needs: Bits FromBits
 

@@ -1,5 +1,5 @@
-// The angle of the point (x, y) from -pi to pi, as in C: by a minimax polynomial of the smaller coordinate over the
-// larger one (scripts/minimax.py). Infinities are as far as each other, and farther than all halves.
+// The angle of the point (x, y), from -pi to pi, as in C: a minimax polynomial in the smaller coordinate over the
+// larger (scripts/minimax.py). Infinities are all equally far away, and farther than any half.
 // Error at most 0.502 ulp of a half, as measured.
 // needs: Bits CopySign IsNan Magnitude QuietNan
 

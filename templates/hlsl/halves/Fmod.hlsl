@@ -1,10 +1,10 @@
-// What is left of a when as many whole b as fit are taken away, with the sign of a; exact where both are halves. Their
-// quotient is below 2^41: first the multiples of 2^20 b are taken away, then those of b. A quotient of up to 21 bits is
-// split in two, whose products with b are exact, and so are the differences, as multiples of the last bit of b that are
-// not much larger than b. The quotient may be off by one, which shows in the remainder.
+// The remainder of a divided by b, with the sign of a; exact if both are halves. Their quotient is below 2^41:
+// multiples of 2^20 b are subtracted first, then those of b. Each partial quotient, of up to 21 bits, is split in two,
+// so that the products with b are exact; so are the differences, which are multiples of the last bit of b and not much
+// larger than b. The partial quotient may be off by one, which the remainder reveals.
 // needs: Bits CopySign FromBits LessExact Magnitude QuietNan
 
-// a less the multiple of b that is the quotient, which is an integer
+// a minus an integer multiple of b, the partial quotient
 float LessMultiple(float a, float b, float quotient)
 {
     const float head = FromBits(Bits(quotient) & 0xfffff000u);

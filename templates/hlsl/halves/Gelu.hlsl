@@ -1,4 +1,4 @@
-// x times the distribution function of the normal distribution. Nothing cancels for negative x.
+// x times the standard normal distribution function, without cancellation for negative x
 // Error at most 0.504 ulp of a half, over all halves.
 // needs: Exp IsNan Magnitude NormalTail
 

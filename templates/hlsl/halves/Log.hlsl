@@ -1,5 +1,5 @@
-// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits. Next to
-// 1, where that of the hardware may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
+// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal is taken as the integer that its
+// bits are. Near 1, where the hardware's logarithm may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
 // Error at most 0.501 ulp of a half, over all halves.
 // needs: Bits Infinity IsNan Magnitude QuietNan
 

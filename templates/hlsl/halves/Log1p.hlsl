@@ -1,4 +1,4 @@
-// ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
+// ln(1 + x); -infinity for -1, NaN below. 1 + x is not rounded where it needs no power of two.
 // Error at most 0.5003 ulp of a half, over all halves.
 // needs: Bits FromBits Infinity IsNan LogOfParts QuietNan
 

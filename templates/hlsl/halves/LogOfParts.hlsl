@@ -1,4 +1,4 @@
-// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
+// ln((1 + f) 2^exponent) for 1 + f from sqrt(1/2) to sqrt(2): a minimax polynomial
 
 float LogOfParts(float f, int exponent)
 {

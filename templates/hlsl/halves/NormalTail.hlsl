@@ -1,5 +1,5 @@
-// The distribution function of the normal distribution at -a, over e^(-a^2/2), for a from 0 to 7: a quotient of
-// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-18.
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 7: a quotient of polynomials
+// without negative terms (minimax, scripts/minimax.py), within 2^-18
 
 float NormalTail(float a)
 {

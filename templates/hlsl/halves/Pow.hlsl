@@ -1,5 +1,5 @@
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; a negative x takes integers y, else NaN. With |x| = m 2^k
-// and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. With |x| = m
+// 2^k and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
 // Error at most 0.51 ulp of a half, as measured.
 // needs: Bits CopySign FromBits IsNan Magnitude QuietNan
 
@@ -20,11 +20,12 @@ float Pow(float x, float y)
     const bool isLarge = (bits != 0) == (y > 0.0f);
     const float power = isEdge ? (isLarge ? FromBits(0x7f800000u) : 0.0f) : usual;
 
-    // Half of an odd integer has the fraction 1/2, half of an even one none; drivers may make 0 of a subnormal one.
+    // Half of an odd integer has a fraction of 1/2, half of an even one has none; drivers may flush half of a
+    // subnormal.
     const float halved = frac(0.5f * Magnitude(exponent));
     const bool isOdd = halved == 0.5f;
     const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
-    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // and finite and not 0
+    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // also finite and nonzero
     const bool isNan = IsNan(x) || IsNan(y) || (isNegative && !isInteger);
     const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
     return y == 0.0f || x == 1.0f ? 1.0f : result;

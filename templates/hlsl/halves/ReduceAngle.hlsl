@@ -1,5 +1,5 @@
-// x less the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, where halves end, pi / 2 is
-// taken off in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
+// x minus the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, which covers the halves, pi
+// / 2 is subtracted in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
 // needs: AngleBeyond
 
 float ReduceAngle(float x, out float low, out uint quadrant)

@@ -27,9 +27,10 @@ Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 class Defining(NamedTuple):
-    """How an operator is planned: by which planner, which is told what of its shader, and what of a
-    description and the number of the output under way in an array of them. `fused` is the member with
-    activations, `each` the array of tensors each of which takes dispatches of its own; "" for none."""
+    """How an operator is planned: its planner and the input for it. `shader` is what's the same for all
+    descriptions; `told` computes the rest from a description and the index of the current output, if outputs
+    are an array. `fused` is the member with activations, `each` the array of tensors that each take
+    dispatches of their own; "" if none."""
 
     planner: str
     shader: DefinitionShader
@@ -40,7 +41,7 @@ class Defining(NamedTuple):
 
 @cache
 def places(operator: str) -> dict[str, int]:
-    """The members of an operator, by name: their places."""
+    """The places of an operator's members, by name."""
     return {member.name: place for place, member in enumerate(described(operator).MEMBERS)}
 
 
@@ -54,14 +55,14 @@ def absent(
     is_limited: bool = False,
     is_held: bool = False,
 ) -> Tensor:
-    """A tensor of a member that is not there: of whole words, without dimensions."""
+    """The tensor of an absent member: of whole words, without dimensions."""
     place = places(operator)[name]
     buffer, is_output = Buffer(place, entry), described(operator).MEMBERS[place].role == "output"
     return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
 
 
 def told_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
-    """What is told of a tensor, in place of what is told where it is absent."""
+    """What planners are told of a tensor, given what they are told if it is absent."""
     if desc is None:
         return absent
     return Tensor._make((*_typed(absent, desc.DataType), desc.Sizes, desc.element_strides))
@@ -69,14 +70,14 @@ def told_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
 
 @cache
 def _typed(absent: Tensor, data_type: TensorDataType) -> tuple[Any, ...]:
-    """The same of a tensor of a type, but for its sizes and strides."""
+    """The same for a tensor of a type, without sizes and strides."""
     kind = data_type.kind
     type_ = data_type.bits, kind == "float", kind == "signed"
     return (absent.macro, absent.buffer, True, *type_, *absent[6:-2])
 
 
 def given(tensors: Sequence[TensorDesc], number: int) -> TensorDesc | None:
-    """A tensor of an array, None where it has none."""
+    """An entry of an array of tensors, None if there is none."""
     return tensors[number] if number < len(tensors) else None
 
 
@@ -92,14 +93,14 @@ def pair(element: Any) -> tuple[int, int]:
 
 
 def limited(entries: Sizes) -> Sizes:
-    """A list that is no longer than shaders take."""
+    """The list, provided that it is no longer than shaders support."""
     if len(entries) > MAX_RANK:
         raise Refused(Reason.LONG_LIST, NO_MEMBER, len(entries))
     return entries
 
 
 def activations(fused: Any, known: Sequence[int]) -> list[Activation]:
-    """Fused activations, one or several, if any; of one that the shader does not know, the operator alone."""
+    """Fused activations, if any; for one that the shader does not know, only its operator."""
     several = () if fused is None else fused if isinstance(fused, tuple) else (fused,)
     return [_activation(one, known) for one in several]
 
@@ -112,8 +113,8 @@ def _activation(desc: Description, known: Sequence[int]) -> Activation:
 
 
 class KeptSizes(Sequence[Sizes]):
-    """The sizes of intermediate tensors, which `sizes` gives of those that lead to outputs, as bits: those of
-    others may make no sense. They are worked out when they are first read, which few planners do."""
+    """The sizes of intermediate tensors. `sizes` computes those that lead to outputs, given as bits; those of
+    others may be meaningless. They are computed on first access, which few planners need."""
 
     def __init__(
         self, tensors: list[Tensor], shader: DefinitionShader, sizes: Callable[[int], list[Sizes]]
@@ -131,7 +132,7 @@ class KeptSizes(Sequence[Sizes]):
 
 
 def nothing(record: type[Record]) -> Record:
-    """A record of which nothing is known."""
+    """A record in which everything is empty."""
     fields: list[Any] = []
     for type_ in get_type_hints(record).values():
         fields.append(nothing(type_) if hasattr(type_, "_fields") else 0 if type_ in (int, bool) else ())

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What Direct3D 12 needs to run a plan: the compiler's arguments, and the resources that a shader uses.
 
-The compiler drops a resource that no instruction reads or writes, and a root signature that is made from the
-compiled shader, as DxDispatch makes it, has no place for it.
+The compiler drops a resource that no instruction accesses, and a root signature derived from the compiled
+shader, as in DxDispatch, has no slot for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _BOUND = re.compile(r"^; (\w+) +(cbuffer|texture|UAV) ", re.M)
 
 
 class Resource(NamedTuple):
-    """A structured buffer of a compiled shader: its name there, the plan's buffer, bytes of a structure."""
+    """A structured buffer of a compiled shader: its name there, the plan's buffer, and bytes per
+    structure."""
 
     name: str
     buffer: str
@@ -40,15 +41,15 @@ class Shader(NamedTuple):
 
 
 def source(operator: str) -> str:
-    """The HLSL of an operator with the registers left to the compiler.
+    """The HLSL of an operator, with registers left to the compiler.
 
-    It numbers those resources that a variant uses, of each kind, from 0 on, and leaves no gap.
+    It numbers the resources that a variant uses, of each kind, from 0 on without gaps.
     """
     return _REGISTER.sub("", shader(operator))
 
 
 def compiled(operator: str, dispatch: Dispatch) -> Shader:
-    """The shader of a dispatch as the compiler leaves it. Raises GpuUnavailable without a compiler."""
+    """The shader of a dispatch, as compiled. Raises GpuUnavailable without a compiler."""
     text = source(dispatch.shader or operator)
     code = compiler.compile(text, dispatch.defines, "dxil")
     listing = compiler.find().disassemble(code)
@@ -61,6 +62,6 @@ def compiled(operator: str, dispatch: Dispatch) -> Shader:
 
 
 def _named(text: str, dispatch: Dispatch) -> Iterator[tuple[str, str]]:
-    """The names of resources in a shader, each with the plan's buffer that is bound there."""
+    """The names of a shader's resources, each with the plan's buffer that is bound to it."""
     for place, name in _RESOURCE.findall(text):
         yield name, dispatch.buffers[int(place)]

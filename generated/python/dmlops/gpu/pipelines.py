@@ -24,7 +24,7 @@ _FULL_SUBGROUPS = 2
 class Pipeline:
     """The pipeline of one SPIR-V compute shader with entry point CSMain.
 
-    Its bindings are storage buffers from 0 on and, after them, one uniform buffer.
+    Its bindings are storage buffers from 0 on, followed by one uniform buffer.
     """
 
     def __init__(self, device: Device, code: bytes, storage_buffers: int) -> None:
@@ -71,7 +71,7 @@ class BoundPipeline:
         self._buffers = pipeline.descriptors.take(bindings)
 
     def record(self, commands: Any, groups: tuple[int, int, int]) -> None:
-        """Writes a dispatch of that many thread groups into a command buffer."""
+        """Records a dispatch of that many thread groups."""
         pipeline = self._pipeline
         vk.lib.vkCmdBindPipeline(commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle)
         pipeline.descriptors.record(commands, pipeline.layout, self._buffers)

@@ -1,4 +1,4 @@
-"""What the pass of attention in the shader of a definition consists of."""
+"""The pass of attention in the shader of a definition."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dmlgen.schedules.views import View, view_before, view_in, view_of
 from dmlgen.sugar import conjunction
 
 STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
-"""What planners are told of a view: where it begins, and its steps along the entries of a coordinate."""
+"""What planners are told of a view: where it starts, and its steps along the entries of a coordinate."""
 
 
 @dataclass(frozen=True)
 class AttentionPass(FormPass):
     """What a pass of attention reads, and as texts: the heads of a key and a value for that of a query at
-    `at`, a score made of the local `total`, numbers from which on no key of a head counts, and whether a key
-    below them does. `scored_by`: the tensors of the description on which scores depend, or which keys count.
-    `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which is what the pass
-    writes; with "before" the first rows, where others follow, with "stored" outputs that are nothing else.
-    `tensors` are all, by number."""
+    `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
+    (`ends`), and whether a key below them counts. `scored_by`: the tensors of the description that scores or
+    the mask depend on. `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which
+    the pass writes; with "before", the first rows, where others follow; with "stored", outputs that contain
+    nothing else. `tensors` are all of them, by number."""
 
     target: Kept
     query: Kept
@@ -71,8 +71,8 @@ class AttentionPass(FormPass):
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, Tensor]]:
-        """The tensors that may be read or written instead, by role and by the value of its macro. Keys and
-        values may all be those that are there before others."""
+        """The tensors that may be accessed directly, by role and by the value of its macro. Keys and values
+        may all come from the tensors of the past."""
         found: dict[str, dict[int, Tensor]] = {}
         for role in self.views:
             views = (self.views[role], self.views.get(f"{role}_before"))
@@ -95,7 +95,7 @@ class AttentionPass(FormPass):
 def attention_pass(
     printer: ShaderPrinter, operator: Operator, target: str, number: int
 ) -> AttentionPass | None:
-    """The pass of an intermediate tensor that is attention, if it is, by its number."""
+    """The pass of an intermediate tensor, with its number, if the tensor is attention."""
     attention = operator.form(Attention)
     if attention is None or attention.target != target:
         return None
@@ -130,14 +130,14 @@ def attention_pass(
 
 
 def _tests(counts: ir.Expr | None) -> tuple[ir.Expr, ...]:
-    """What must all hold for a key to count."""
+    """The conditions that must all hold for a key to count."""
     if isinstance(counts, ir.Logic) and counts.op == "and":
         return counts.operands
     return () if counts is None else (counts,)
 
 
 def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
-    """Whether a test is that keys come before one that depends on the head alone."""
+    """Whether a test limits keys by a number that depends on the head alone."""
     if not isinstance(test, ir.Compare) or (test.op, test.left) != ("<", ir.Index(AT, ir.Number(3, ir.INT))):
         return False
     of_head: dict[ir.Expr, ir.Expr] = {
@@ -147,7 +147,7 @@ def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
 
 
 def _output(operator: Operator, target: str) -> View | None:
-    """Where an intermediate tensor is in an output, if that is all that is made of it, in a pass alone."""
+    """Where an intermediate tensor is in an output, if it is used for nothing else, in a pass alone."""
     assert operator.defines is not None
     outputs, tensors = operator.defines.outputs, operator.defines.tensors
     values = [*outputs.values(), *(one.value for one in tensors)]
@@ -158,7 +158,7 @@ def _output(operator: Operator, target: str) -> View | None:
 
 
 def _stored(operator: Operator, kept: str) -> View | None:
-    """Where an intermediate tensor is in an output that has nothing else."""
+    """Where an intermediate tensor is in an output that contains nothing else."""
     assert operator.defines is not None
     for name, value in operator.defines.outputs.items():
         found = view_in(name, value, kept)

@@ -1,4 +1,4 @@
-"""What the description alone gives, as constants of a shader."""
+"""What depends on the description alone, as constants of a shader."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dmlgen.schedules.sums import Sums
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of the shader: a number, or a list of up to MAX_RANK ones whose length is a macro.
+    """A constant of the shader: a number, or a list of up to MAX_RANK numbers whose length is a macro.
 
-    `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or "bound" for
-    an integer that bounds lists, or a truth value, and is a macro itself, so that loops can be unrolled;
-    `macro` is what the macro begins with, `node` what the constant is, None for what belongs to a tensor:
-    sizes, strides, its place.
+    `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or "bound": an
+    integer that bounds lists, or a truth value, which is itself a macro, so that loops can be unrolled.
+    `macro` is the prefix of the macro, `node` the value of the constant, or None for what belongs to a
+    tensor: sizes, strides, its place.
     """
 
     kind: str
@@ -33,15 +33,15 @@ class Constants:
     """The constants of one shader, by name, in the order of first use."""
 
     def __init__(self, variables: Collection[str]) -> None:
-        """`variables` are the names of the definition's own, which no constant may have."""
+        """`variables` are the definition's own names, which constants must not have."""
         self._variables = variables
         self._all: dict[str, Constant] = {}
         self._known: dict[ir.Expr, str] = {}
         self.divisors: dict[str, Constant] = {}
-        """The reciprocals of lists, by the names of these."""
+        """The reciprocals of lists, by the names of the lists."""
 
     def known(self, *kinds: str) -> tuple[Constant, ...]:
-        """Those of some kinds that the description alone gives and that belong to no tensor."""
+        """Those of some kinds that depend on the description alone and do not belong to a tensor."""
         return tuple(one for one in self._all.values() if one.node is not None and one.kind in kinds)
 
     def add_list(self, local: str, macro: str, what: str) -> None:
@@ -50,11 +50,11 @@ class Constants:
         self._all[name] = Constant("ints", name, f"{macro}_{what.upper()}")
 
     def add_first(self, local: str) -> None:
-        """Where an intermediate tensor begins in scratch."""
+        """Where an intermediate tensor starts in scratch."""
         self._all[f"{local}First"] = Constant("int", f"{local}First", "")
 
     def stands_for(self, name: str, node: ir.Expr) -> None:
-        """Lets a constant that is there be the value of an expression."""
+        """Makes an existing constant stand for an expression."""
         self._known[node] = name
 
     def add_bound(self, node: ir.Expr) -> None:
@@ -62,13 +62,14 @@ class Constants:
         self._add(node, "bound")
 
     def of(self, node: ir.Expr) -> Constant:
-        """The constant that has the value of an expression."""
+        """The constant with the value of an expression."""
         if node not in self._known:
             self._add(node, {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
         return self._all[self._known[node]]
 
     def reciprocals(self, node: ir.Expr) -> Constant:
-        """2^32 - 1 by each entry of a list, rounded down: a list of the same length, no constant itself."""
+        """(2^32 - 1) / n rounded down, for each entry n of a list: a list of the same length, not itself a
+        constant."""
         divisors = self.of(node)
         name = divisors.name + "Reciprocals"
         return self.divisors.setdefault(divisors.name, Constant("ints", name, divisors.macro))
@@ -80,7 +81,7 @@ class Constants:
 
 
 def is_constant(node: ir.Expr) -> bool:
-    """Whether a part of an expression is told to the shader as a constant."""
+    """Whether a part of an expression is passed to the shader as a constant."""
     if isinstance(node, ir.Number | ir.EnumValue | ir.Constant | ir.Tensor | ir.Tensors):
         return False
     if is_dimension_count(node):  # the shader knows how many sizes there are
@@ -91,7 +92,7 @@ def is_constant(node: ir.Expr) -> bool:
         return False
     if node.type == ir.BOOL:
         return not asks_presence(node)
-    if node.type == ir.FLOAT:  # arithmetic on floats is the shader's, in its own precision
+    if node.type == ir.FLOAT:  # shaders do arithmetic on floats themselves, in their own precision
         return isinstance(node, ir.Member | ir.Part | ir.Index)
     return True
 
@@ -101,7 +102,7 @@ def is_dimension_count(node: ir.Expr) -> bool:
 
 
 def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
-    """The constants between which lists are written entry by entry: as small as dimension counts."""
+    """The constants that bound lists written entry by entry: they are as small as ranks."""
     for value in whole:
         for node in ir.walk(value):
             if isinstance(node, ir.Reduce):
@@ -109,7 +110,7 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
 
 
 def truths_of_sums(operator: Operator) -> Iterator[ir.Expr]:
-    """The members by which values that are made of sums are chosen: a shader has no code for what is not."""
+    """The truth values that select values made of sums: a shader has no code for what is not selected."""
     sums = operator.form(Sums)
     for one in () if sums is None else sums.passes:
         for _, value in one.values:

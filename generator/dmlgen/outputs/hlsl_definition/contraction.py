@@ -1,4 +1,4 @@
-"""What the passes of a contraction in the shader of a definition consist of."""
+"""The passes of a contraction in the shader of a definition."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from dmlgen.schedules.contraction import Contraction
 
 QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
 TAP = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
-"""Constants of a window and of a place of it, as the planner gives them."""
+"""Constants of a window and of a tap, as the planner gives them."""
 
 
 @dataclass(frozen=True)
 class ContractedPass(FormPass):
-    """The pass that works out an output by its contraction, and after it the one that adds up parts of sums.
+    """The pass that computes an output by its contraction, followed by the one that adds up partial sums.
 
-    `value` is the text of the element, made of the sum `total`. `few` is the pass for few rows. Where the
-    factors are bytes, there is none, and `left_less` and `right_less` are the texts of what is subtracted
-    from their elements.
+    `value` is the text of the element, as a function of the sum `total`. `few` is the pass for few rows. For
+    bytes there is no such pass, and `left_less` and `right_less` are the texts of the zero points.
     """
 
     left: Tensor
@@ -44,12 +43,12 @@ class ContractedPass(FormPass):
 
     @property
     def type(self) -> str:
-        """Of the sums."""
+        """The type of the sums."""
         return "int" if self.contraction.of_bytes else "float"
 
     @property
     def phased(self) -> bool:
-        """Whether there are floats under a window: these may come in phases, their left factor in order."""
+        """Whether these are floats under a window, which may have phases and a packed left factor."""
         return self.contraction.window is not None and not self.contraction.of_bytes
 
     @property
@@ -87,7 +86,7 @@ class ContractedPass(FormPass):
 
     @property
     def thin(self) -> int | None:
-        """The number of the pass for matrices of floats with few rows; None with a window."""
+        """The number of the pass for thin matrices of floats; None with a window."""
         is_plain = self.contraction.window is None and not self.contraction.of_bytes
         return self.number + 2 if is_plain else None
 
@@ -97,7 +96,7 @@ class ContractedPass(FormPass):
 
 
 def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> ContractedPass | None:
-    """The passes of a contraction, if it is one, from a number on."""
+    """The passes of a contraction, from `number` on, if the operator is one."""
     contraction = operator.form(Contraction)
     if contraction is None:
         return None

@@ -1,7 +1,7 @@
-"""What the shader of a definition has for a faster form: a pass of its own, and what its planner is told.
+"""What a faster form adds to the shader of a definition: passes of its own, and what its planner is told.
 
-`forms` has the table of forms. What is written here of one form, records and constants, is all that the
-shader, its plan in C, and the module that tells the planner in Python need of it.
+`forms` has the table of forms. The records and constants of a form in this module are all that the shader,
+its plan in C, and the module that tells the planner in Python need of it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from dmlgen.plans.params import Constant
 
 @dataclass(frozen=True)
 class FormPass:
-    """Pass `number` of the shader, and those after it: a faster way to the outputs, or to intermediate
+    """Pass `number` of the shader, and those after it: a faster way to compute the outputs, or intermediate
     tensors.
 
-    Of each kind: `field` is that of the planners' `DefinitionShader` which tells of the pass; `planner` their
-    function, less `plan_`, where that is not the definition's own; `params` their record of constants;
-    `template` the file with its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
-    `kernel`, `main` and, before the entry point, `attributes`; of those in place of one of the definition's
-    also `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the
-    type that the file gives to the entries of that buffer, "" for words; `access` its macro for what stands
-    before the buffer's type; `word` is the text of a word at a place where these may be vectors in any pass;
-    `in_halves` is the condition on which all that is loaded and stored are halves, "" where none tells.
+    For each kind: `field` is the field of the planners' `DefinitionShader` that describes the pass; `planner`
+    their function, without `plan_`, if it is not the definition's own; `params` their record of constants;
+    `template` the file of its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
+    `kernel`, `main` and, before the entry point, `attributes`; for passes in place of one of the
+    definition's, also `scratch`, `word`, and `eight` for what they read as halves. `scratch` here is the type
+    that the template gives the entries of that buffer, "" for words; `access` its macro for qualifiers of
+    that buffer; `word` the text of a word at a place, if entries may be vectors in any pass; `in_halves` the
+    condition under which everything loaded and stored is halves, "" if there is none.
     """
 
     number: int
@@ -42,12 +42,12 @@ class FormPass:
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
-        """What `field` has beside the number: tensors, one or several, by name; "" for one that is not."""
+        """What `field` has besides the number: tensors, one or several, by name; "" for an absent one."""
         return {}
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
-        """The entries of `field`: one, or as many as there are passes where it is a list."""
+        """The entries of `field`: one, or one per pass if it is a list."""
         return ({"number": self.number, **self.places},)
 
     @property
@@ -61,27 +61,27 @@ class FormPass:
 
     @property
     def lists(self) -> tuple[str, ...]:
-        """Lists that all passes of the definition have among their constants, though they are its own."""
+        """Its lists that all passes of the definition have among their constants."""
         return ()
 
     @property
     def whole(self) -> tuple[FormPass, ...]:
-        """The pass with others that its planner chooses from, in the order of their numbers."""
+        """The pass and others that its planner chooses from, in the order of their numbers."""
         return (self,)
 
     @property
     def apart(self) -> tuple[FormPass, ...]:
-        """Those of them that have constants of their own, not the definition's."""
+        """Those of them that have constants of their own rather than the definition's."""
         return tuple(one for one in self.whole if one.params != FormPass.params)
 
     @property
     def here(self) -> str:
-        """The condition of what is for the pass alone."""
+        """The preprocessor condition for what is only in this pass."""
         return f"PASS == {self.number}"
 
     @property
     def elsewhere(self) -> str:
-        """The condition of what is for the definition's own passes."""
+        """The preprocessor condition for what is only in the definition's own passes."""
         return f"PASS < {self.whole[0].number}"
 
 

@@ -1,4 +1,4 @@
-"""The faster forms that shaders of definitions know: a line for each, in the order in which they count."""
+"""The faster forms that shaders of definitions support, one per line, in order of precedence."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...
     separable_pass,
     nearby_pass,
 )
-"""Passes after those of the definition: with which number they begin is given."""
+"""Passes after those of the definition, given their first number."""
 
 OF_TENSORS: tuple[Callable[[ShaderPrinter, Operator, str, int], FormPass | None], ...] = (attention_pass,)
-"""Passes in place of one of the definition's: the intermediate tensor is given, and the number."""
+"""Passes in place of one of the definition's, given the intermediate tensor and the number."""
 
 INSTEAD: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (sums_passes,)
-"""Passes after those of the definition, each of which a plan may take instead of one or several of them."""
+"""Passes after those of the definition, each of which a plan may use in place of one or several of them."""

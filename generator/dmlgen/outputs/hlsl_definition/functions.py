@@ -20,9 +20,9 @@ REAL = "REAL_VALUE"
 class FunctionPrinter(NumberPrinter):
     """Prints functions of a definition when they are first called.
 
-    A text is an expression of HLSL without statements. `_locals` are those of the function being printed that
-    are made of elements; floats of what is being printed decide where `_single` is set. `_lists`
-    are locals that hold lists, by what these are.
+    A text is an HLSL expression without statements. `_locals` are the locals of the current function that are
+    made of elements; floats decide where `_single` is set. `_lists` are the locals that hold lists, by their
+    expressions.
     """
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
@@ -47,17 +47,17 @@ class FunctionPrinter(NumberPrinter):
         return text
 
     def _narrow(self, node: ir.Expr, outer: int = 0) -> str:
-        """An integer of 32 bits; a wider one is limited to those."""
+        """A 32-bit integer; a wider one is clamped."""
         if self._is_wide(node):
             return f"Narrow({self.deciding(node)})"
         return self.deciding(node, outer)
 
     def as_int(self, node: ir.Expr) -> str:
-        """An integer that 32 bits hold whatever its bounds say, such as a zero point of bytes."""
+        """An integer that fits in 32 bits whatever its bounds say, such as a zero point of bytes."""
         return f"(int){self.deciding(node, ATOM)}" if self._is_wide(node) else self.deciding(node)
 
     def _widened(self, node: ir.Expr, outer: int = 0) -> str:
-        """An integer of 64 bits."""
+        """A 64-bit integer."""
         return self.print(node, outer) if self._is_wide(node) else f"(int64_t){self.print(node, ATOM)}"
 
     def _is_wide(self, node: ir.Expr) -> bool:
@@ -69,7 +69,7 @@ class FunctionPrinter(NumberPrinter):
     def _define(
         self, key: object, word: str, type_: str, parameters: list[str], body: Callable[[], list[str]]
     ) -> str:
-        """The name of a function, written when it is first asked for."""
+        """The name of a function, which is printed when it is first asked for."""
         if key not in self._names:
             self._names[key] = free(pascal(word), self._taken, self._names.values())
             before, self._lists = self._lists, {}
@@ -81,7 +81,7 @@ class FunctionPrinter(NumberPrinter):
         return self._names[key]
 
     def _named(self, lists: Iterable[ir.Expr]) -> list[str]:
-        """Statements that work lists out, each once, for all that is printed until `_lists` is put back."""
+        """Statements that compute lists, each once, for all that is printed until `_lists` is restored."""
         lines = []
         for one in dict.fromkeys(lists):
             if one not in self._lists:
@@ -118,7 +118,7 @@ class FunctionPrinter(NumberPrinter):
         return f"{name}({', '.join([*places, *given])})"
 
     def _lifted(self, node: ir.Expr, word: str, body: Callable[[], list[str]]) -> str:
-        """A call of a function of its own for an expression; its locals are the arguments."""
+        """A call of a separate function for an expression, with the locals it uses as arguments."""
         outer = free_locals(node)
         parameters = [f"{self._type_of(one)} {local(name)}" for name, one in outer.items()]
         of_elements = frozenset((name, self._locals[name]) for name in outer if name in self._locals)
@@ -126,7 +126,7 @@ class FunctionPrinter(NumberPrinter):
         return f"{name}({', '.join(map(local, outer))})"
 
     def _returned(self, node: ir.Expr) -> list[str]:
-        """Statements that return a value: a choice computes what it takes alone."""
+        """Statements that return a value; a conditional only computes the branch that it takes."""
         if isinstance(node, ir.Definition) and not is_constant(node):
             return self._returned(node.value)
         if isinstance(node, ir.Conditional) and not is_constant(node):
@@ -156,8 +156,8 @@ def type_name(type_: ir.Type, wide: bool = False) -> str:
 
 
 def lists_in(node: ir.Expr) -> list[ir.Expr]:
-    """The lists that functions return, innermost first, in an expression outside of its loops; those that the
-    host tells are at hand anyway."""
+    """The lists that functions return, innermost first, in an expression outside of its loops; constant lists
+    are at hand anyway."""
     if isinstance(node, ir.Fold | ir.Reduce) or is_constant(node):
         return []
     inner = [one for child in ir.children(node) for one in lists_in(child)]

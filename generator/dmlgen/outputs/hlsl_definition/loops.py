@@ -34,8 +34,8 @@ class LoopPrinter(TensorPrinter):
         return self._lifted(node, word, lambda: self._looped(node))
 
     def running(self, node: ir.Fold, term: ir.Expr) -> tuple[str, str, str, str]:
-        """How a fold runs outside of a function of its own: the type and the first value of its result, a
-        term of it, and the statement that adds the local `term` to the local `result`."""
+        """How a fold runs inline: the type and the initial value of its result, its term, and the statement
+        that adds the local `term` to the local `result`."""
         self.called |= {"Min", "Max"} if node.kind in ("min", "max") else set()
         type_, decides = self._type_of(node), node.type == ir.BOOL
         return type_, self._start(node), self._in(term, decides, 0), _TURN[node.kind].format("term")
@@ -110,7 +110,7 @@ class LoopPrinter(TensorPrinter):
         ]
 
     def _term(self, node: ir.Fold) -> str:
-        """What a turn adds to the result, multiplies it by, or compares with it."""
+        """What an iteration adds to the result, multiplies it by, or compares it with."""
         body = node.body
         if node.type == ir.BOOL:
             return self.deciding(body, COMPARISON)
@@ -122,7 +122,8 @@ class LoopPrinter(TensorPrinter):
         return f"({type_}){self._in(body, single, ATOM)}"
 
     def _tests(self, node: ir.Fold) -> list[list[str]]:
-        """What a turn of each loop depends on: every part of the condition as far outside as it can stand."""
+        """The conditions on an iteration of each loop: every part of the condition as far outside as
+        possible."""
         tests: list[list[str]] = [[] for _ in node.loops]
         condition = node.condition
         parts = (
@@ -135,8 +136,8 @@ class LoopPrinter(TensorPrinter):
         return tests
 
     def _loop(self, each: ir.Each, bounds: list[str], turn: list[str]) -> list[str]:
-        """A loop, and what stands before all loops: its bounds. Through a box it goes row by row, so that
-        what is the same in a row need not be worked out for each coordinate."""
+        """A loop, after the bounds that precede all loops. A box is visited row by row, so that what is the
+        same for a row need not be recomputed for each coordinate."""
         name = local(each.variable.name)
         if each.variable.type == ir.INTS:
             last = self.deciding(each.last)
@@ -163,7 +164,7 @@ class LoopPrinter(TensorPrinter):
         bounds.append(f"const int {name}First = {first};")
         last = self._narrow(each.last)
         bounds.append(f"const int {name}Last = {last};")
-        # A macro that bounds lists counts dimensions: their entries are then in registers.
+        # A macro that bounds lists is a rank: unrolling keeps their entries in registers.
         way = "[unroll]" if each.first is None and last.endswith("_BOUND") else "[loop]"
         return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)", *turn]
 
@@ -205,5 +206,5 @@ class LoopPrinter(TensorPrinter):
 
 
 def _same_in_all(lists: Iterable[ir.Expr], variables: set[str]) -> Iterator[ir.Expr]:
-    """Those that use none of the variables."""
+    """Those that do not use any of the variables."""
     return (one for one in lists if variables.isdisjoint(free_locals(one)))

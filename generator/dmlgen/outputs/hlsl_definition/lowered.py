@@ -1,4 +1,4 @@
-"""The definition that a shader follows: that of the spec, less what no pass has to write."""
+"""The definition that a shader follows: that of the spec, without what no pass has to write."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ AT = ir.Local("at", ir.INTS)
 
 
 def lowered(operator: Operator) -> Operator:
-    """The operator with the intermediate tensors alone that lead to outputs.
+    """The operator with only those intermediate tensors that lead to outputs.
 
-    One that has the entries of another one at other coordinates is read there. What a faster form needs of
-    its own is kept nowhere.
+    A tensor that merely has the entries of another one at other coordinates is replaced by reads of that one.
+    What only a faster form would need is dropped.
     """
     defines = operator.defines
     assert defines is not None
@@ -32,7 +32,7 @@ def lowered(operator: Operator) -> Operator:
     values = {one.name: one.value for one in tensors}
     wanted: set[str] = set()
     new = {part.tensor for value in outputs.values() for part in entries_of(value)}
-    while new:  # ends: a tensor is new once
+    while new:  # ends: a tensor is new only once
         wanted |= new
         new = {name for one in new for name in _reads(operator, values, one)} - wanted
     kept = tuple(one for one in tensors if one.name in wanted)
@@ -40,7 +40,7 @@ def lowered(operator: Operator) -> Operator:
 
 
 def _reads(operator: Operator, values: dict[str, ir.Expr], name: str) -> set[str]:
-    """The intermediate tensors that the pass of one reads."""
+    """The intermediate tensors that the pass of one of them reads."""
     for form in operator.forms:
         if name in form.reads:
             return set(form.reads[name])
@@ -48,7 +48,7 @@ def _reads(operator: Operator, values: dict[str, ir.Expr], name: str) -> set[str
 
 
 def _viewed(tensor: Intermediate) -> ir.Entry | None:
-    """The entry of another tensor that one has at `at`, if that is all."""
+    """The entry of another tensor that a tensor consists of at `at`, if that is all."""
     try:
         value = tensor.value if tensor.along else written(tensor.value, {})
     except TooLarge:
@@ -57,12 +57,12 @@ def _viewed(tensor: Intermediate) -> ir.Entry | None:
 
 
 def _reads_directly(value: ir.Expr, name: str) -> bool:
-    """Whether no function reads a tensor, in which another coordinate could not be put."""
+    """Whether no function reads a tensor, since another coordinate could not be substituted in one."""
     seen = sum(isinstance(part, ir.Entry) and part.tensor == name for part in walk_through(value))
     return seen == sum(isinstance(part, ir.Entry) and part.tensor == name for part in ir.walk(value))
 
 
 def _through(value: ir.Expr, name: str, whole: ir.Entry) -> ir.Expr:
-    """A value with an entry of the tensor read where that is."""
+    """A value with reads of a tensor replaced by reads of its source."""
     reads = [part for part in ir.walk(value) if isinstance(part, ir.Entry) and part.tensor == name]
     return ir.substitute(value, {part: ir.substitute(whole, {AT: part.coordinate}) for part in reads})

@@ -19,7 +19,7 @@ WORDS = frozenset(
         abs all any asdouble asfloat asuint clamp max min""",
     )
 )
-"""Words of HLSL, functions of it that shaders call, and names of the text around an expression."""
+"""Words of HLSL, its functions that shaders call, and names in the text around an expression."""
 
 HELPERS = frozenset(
     re.findall(
@@ -29,7 +29,7 @@ HELPERS = frozenset(
         Activate Activation Dimension DivideBySize Numbered CSMain""",
     )
 )
-"""Names of the text around functions."""
+"""Names in the text around functions."""
 
 
 def local(name: str) -> str:
@@ -38,7 +38,7 @@ def local(name: str) -> str:
 
 
 def pascal(name: str) -> str:
-    """A name of a spec with capitals: spread_place, SpreadPlace."""
+    """A name of a spec in Pascal case: spread_place, SpreadPlace."""
     return "".join(part[0].upper() + part[1:] for part in name.split("_") if part)
 
 
@@ -51,7 +51,7 @@ def free(base: str, *taken: Container[str]) -> str:
 
 
 def word(node: ir.Expr) -> str:
-    """What a constant is called: the name of what it is, or of the first thing that it is made of."""
+    """What a constant is called: the name of what it is, or of the first thing that it is computed from."""
     match node:
         case ir.Member(name=name) | ir.Definition(name=name):
             return name

@@ -1,4 +1,4 @@
-"""What the pass of sums of an intermediate tensor around each element in the shader of a definition is."""
+"""The pass in the shader of a definition that sums an intermediate tensor around each element."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from dmlgen.schedules.nearby import Nearby
 
 @dataclass(frozen=True)
 class NearbyPass(FormPass):
-    """The pass; see `schedules.nearby`. All but the first are texts; `type` is that of an entry of `kept`."""
+    """The pass; see `schedules.nearby`. All but the first two are texts; `type` is that of an entry of
+    `kept`."""
 
     output: Tensor
     nearby: Nearby
@@ -42,7 +43,7 @@ class NearbyPass(FormPass):
 
 
 def nearby_pass(printer: ShaderPrinter, operator: Operator, number: int) -> NearbyPass | None:
-    """The pass of an output that adds up entries around each element, if it does."""
+    """The pass of an output that sums entries around each element, if it does."""
     nearby = operator.form(Nearby)
     if nearby is None:
         return None

@@ -69,8 +69,8 @@ class ShaderPrinter(LoopPrinter):
         return f"({type_}){self._in(node, False, ATOM)}"
 
     def made(self, name: str, node: ir.Expr) -> str:
-        """The same of what is made of a fold, for many elements at once: whether something is so anywhere is
-        a macro, so that shaders have no code for what is so nowhere, and so is what bounds lists."""
+        """The same for a function of a fold, for many elements at once: truth values of the description, and
+        what bounds lists, become macros, so that shaders contain no code for what never holds."""
         for bound in dict.fromkeys(bounds_of_lists([node])):
             self.constants.add_bound(bound)
         for part in ir.walk(node):
@@ -131,7 +131,8 @@ class ShaderPrinter(LoopPrinter):
         return f"({REAL}){text}" if listed.kind == "floats" else text
 
     def _read_in_place(self, listed: Constant, d: str) -> str:
-        """An entry of a constant list where threads differ in which: no list in registers has a number."""
+        """An entry of a constant list whose index differs between threads: lists in registers cannot be
+        indexed."""
         self.reads_in_place = True
         text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {d})"
         return f"({REAL}){text}" if listed.kind == "floats" else text
@@ -231,7 +232,7 @@ class ShaderPrinter(LoopPrinter):
             case "element":
                 return self._call("Convert", self.print(arguments[0]), f"({type_name(node.type)})0")
             case "wrap":
-                index, count = arguments  # an element in its own type, which may have 64 bits and no sign
+                index, count = arguments  # an element in its own type, which may be 64-bit and unsigned
                 text = self._element(index) if isinstance(index, ir.Load) else self._whole(index)
                 return self._call("Wrap", text, self._narrow(count))
             case "activated":
@@ -244,7 +245,7 @@ class ShaderPrinter(LoopPrinter):
                 target = arguments[0]
                 assert isinstance(target, ir.Tensor)
                 self.held[target.name] = None
-                tensor = self.tensors[target.name]  # it may have more dimensions than what is computed
+                tensor = self.tensors[target.name]  # it may have more dimensions than the result
                 place = f"Align(at, {tensor.macro}_SIZES_LENGTH, 0)"
                 return f"({type_name(node.type)})Read{tensor.function}({place})"
             case "float":
@@ -278,7 +279,7 @@ class ShaderPrinter(LoopPrinter):
         return self._call("".join(word.capitalize() for word in name.split("_")), *texts)
 
     def _alike(self, numbers: tuple[ir.Expr, ...], wide: bool) -> list[str]:
-        """Integers as arguments of a function that takes them all in one type, of 64 or of 32 bits."""
+        """Integers as arguments of a function that takes all of them in one type, of 64 or of 32 bits."""
         if wide:
             return [self._widened(one) for one in numbers]
         typed = any(self._is_typed(one) and not self._is_wide(one) for one in numbers)
@@ -302,8 +303,8 @@ class ShaderPrinter(LoopPrinter):
         return text if self._is_wide(node) or not wide else f"(int){text}", ATOM
 
     def _cut(self, x: ir.Expr, low: ir.Expr, high: ir.Expr) -> tuple[str, int] | None:
-        """A float cut to an integer, perhaps plus a written one, within limits of 32 bits: less that number,
-        they limit what is cut, and no integer of 64 bits is needed. None where it is something else."""
+        """A float truncated to an integer, perhaps plus a literal, clamped to 32-bit limits: subtracting the
+        literal from the limits avoids a 64-bit integer. None if the value has another form."""
         match x:
             case ir.Call("int", (number,)):
                 added = 0
@@ -346,7 +347,7 @@ def _is_work(node: ir.Expr) -> bool:
 
 
 def _is_long(node: ir.Expr) -> bool:
-    """Whether lists may have more entries than a tensor has dimensions."""
+    """Whether lists may have more entries than tensors have dimensions."""
     return any(
         isinstance(part, ir.Call)
         and part.function == "align"

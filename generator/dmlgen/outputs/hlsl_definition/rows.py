@@ -1,4 +1,4 @@
-"""What the pass of rows in the shader of a definition consists of."""
+"""The pass of rows in the shader of a definition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dmlgen.schedules.rows import Rows
 
 @dataclass(frozen=True)
 class Stage:
-    """Sums over a row that are worked out together, then numbers made of them; all by name, as texts."""
+    """Sums over a row that are computed together, and numbers computed from them; all by name, as texts."""
 
     sums: tuple[tuple[str, str], ...]
     statistics: tuple[tuple[str, str], ...]
@@ -24,7 +24,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Part:
-    """A number that is the same for a whole row where `tensors` are: its name and its text."""
+    """A number that is the same for a whole row if its `tensors` are: its name and its text."""
 
     name: str
     text: str
@@ -33,11 +33,11 @@ class Part:
 
 @dataclass(frozen=True)
 class RowsPass(FormPass):
-    """The pass that works out all outputs by rows of `source`.
+    """The pass that computes all outputs by rows of `source`.
 
-    `elements` are the tensors read at the element itself, those among them that sums need `held`; `spread`
-    are others, and `of_row` those read at the coordinate of the row, `single` ones among them at 0 alone.
-    `parts` are worked out from `spread`.
+    `elements` are the tensors read at the element itself, of which sums need those that are `held`; `spread`
+    are others, and `of_row` those read at the coordinate of the row, of which `single` only at 0. `parts` are
+    computed from `spread`.
     """
 
     source: Tensor
@@ -92,18 +92,18 @@ class RowsPass(FormPass):
 
 
 def rows_pass(printer: ShaderPrinter, operator: Operator, number: int) -> RowsPass | None:
-    """The pass of rows, if outputs follow from them, by its number."""
+    """The pass of rows, with its number, if outputs follow from rows."""
     rows = operator.form(Rows)
     return None if rows is None else _RowsPrinter(printer, rows).rows(number)
 
 
 class _RowsPrinter:
-    """Prints values that are made of elements, statistics and sums."""
+    """Prints values made of elements, statistics and sums."""
 
     def __init__(self, printer: ShaderPrinter, rows: Rows) -> None:
         self._printer, self._rows = printer, rows
         self._sums = [body for one in rows.statistics for body in one.sums]
-        self._named: dict[ir.Expr, ir.Expr] = {}  # locals of the schedule as the shader names them
+        self._named: dict[ir.Expr, ir.Expr] = {}  # locals of the schedule, renamed for the shader
         self._read: dict[str, list[str]] = {"Element": [], "OfRow": []}
         whole = (*self._sums, *(one.value for one in rows.statistics), *rows.parts.values())
         parts = {
@@ -138,9 +138,9 @@ class _RowsPrinter:
         )
 
     def _stages(self) -> tuple[Stage, ...]:
-        """The statistics, as many in a stage as need none of that stage in their sums."""
+        """The statistics in stages: those whose sums do not depend on others of the same stage."""
         stages: list[Stage] = []
-        known: set[ir.Expr] = set()  # statistics of the stage under way
+        known: set[ir.Expr] = set()  # statistics of the current stage
         count = 0
         for one in self._rows.statistics:
             needed = {part for body in one.sums for part in ir.walk(body)}

@@ -1,4 +1,4 @@
-"""What the passes of taps along axes in the shader of a definition consist of."""
+"""The passes of separable taps in the shader of a definition."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from dmlgen.schedules.separable import Separable, Way
 class WayPass:
     """A pass: one way from taps to the output; see `schedules.separable`. All are texts.
 
-    `of_result` and `of_tap` are the values of locals, by name. Of each total there is what a tap adds, before
-    it is multiplied by the weight, "" for 1. `is_sum`: there are totals. `precise`: they are rounded as they
-    are written.
+    `of_result` and `of_tap` are the values of locals, by name. `totals` are what a tap adds to each total
+    before it is multiplied by the weight, "" for 1. `is_sum`: there are totals. `precise`: totals are
+    computed with `precise`.
     """
 
     number: int
@@ -45,7 +45,7 @@ class WayPass:
 
 @dataclass(frozen=True)
 class SeparablePass(FormPass):
-    """The passes of taps along axes, of which planners take the one that applies."""
+    """The passes of separable taps, of which planners take the one that applies."""
 
     output: Tensor
     tensor: Tensor
@@ -71,7 +71,7 @@ class SeparablePass(FormPass):
 
     @property
     def told(self) -> Mapping[str, ir.Expr]:
-        """How many dimensions there are, and for each of the passes whether it applies, as 1 or 0."""
+        """The rank, and for each of the passes whether it applies, as 1 or 0."""
         one, zero = ir.Number(1, ir.INT), ir.Number(0, ir.INT)
         applies = ir.ListOf(tuple(ir.Conditional(way.when, one, zero) for way in self.ways))
         return {"separable.rank": self.rank, "separable.applies": applies}
@@ -82,7 +82,7 @@ class SeparablePass(FormPass):
 
 
 def separable_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SeparablePass | None:
-    """The passes of an output that is made of taps along axes, if it is, from a number on."""
+    """The passes of an output that consists of separable taps, from `number` on, if it does."""
     separable = operator.form(Separable)
     if separable is None:
         return None

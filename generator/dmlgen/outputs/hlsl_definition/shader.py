@@ -36,7 +36,7 @@ AT = ir.Local("at", ir.INTS)
 
 @dataclass(frozen=True)
 class KeyedPass:
-    """The coordinate's name, the constant that has the sizes of its box, and the number of the entry."""
+    """The coordinate's name, the constant with the sizes of its box, and the index of the entry."""
 
     variable: str
     sizes: str
@@ -47,10 +47,10 @@ class KeyedPass:
 class Pass:
     """A pass: the tensors that it writes, each with its value, and the intermediate tensors that it reads.
 
-    `along`: it is one of a recurrence, and one dispatch writes one step of it. `keyed`: it writes maxima, and
-    goes through the coordinates of another box, each of which names the entry that it counts for. `each`: the
-    array of tensors each of which takes a dispatch. `where`: the coordinates that are written, all where it
-    is empty. `form`: it is worked out in a faster way, from no text of a value.
+    `along`: it is part of a recurrence, and one dispatch writes one step. `keyed`: it writes maxima, and
+    visits the coordinates of another box, each of which names the entry it counts for. `each`: the array of
+    tensors each of which takes a dispatch. `where`: the coordinates that are written; all if empty. `form`:
+    it is computed in a faster way, not from the text of a value.
     """
 
     values: Mapping[str, str]
@@ -72,24 +72,24 @@ class DefinitionShader:
 
     operator: str
     summary: Text
-    moves: tuple[str, ...]  # tensors whose elements are taken as bits
+    moves: tuple[str, ...]  # tensors whose elements are treated as raw bits
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     held: tuple[str, ...]
-    limited: tuple[str, ...]  # tensors whose least and greatest values matter
-    quantized: frozenset[str]  # those among them to whose type numbers are quantized
+    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
+    quantized: frozenset[str]  # of those, the ones to whose type numbers are quantized
     kept: tuple[Kept, ...]
     passes: tuple[Pass, ...]
-    fast: FormPass | None  # after them, a faster way to the outputs, or to intermediate tensors
+    fast: FormPass | None  # after them, a faster way to compute the outputs, or intermediate tensors
     known_lists: tuple[Known, ...]
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
-    divisors: Mapping[str, str]  # by the names of lists those of their reciprocals
+    divisors: Mapping[str, str]  # the names of lists' reciprocals, by the names of the lists
     bounds: tuple[Known, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
-    precise_kinds: int  # a bit for each of them that must be rounded as it is written
+    precise_kinds: int  # bit mask of those that must be computed with `precise`
     functions: Choice  # of the library
     max_rank: int
     longest: int  # list
@@ -102,23 +102,23 @@ class DefinitionShader:
 
     @property
     def is_precise(self) -> bool:
-        """Whether anything that it computes must be rounded as it is written."""
+        """Whether anything that it computes is `precise`."""
         return self.functions.is_precise or any("precise " in text for text in self.texts)
 
     @property
     def within(self) -> FormPass | None:
-        """A faster way to an intermediate tensor, one of the passes."""
+        """A faster way to compute an intermediate tensor, as one of the passes."""
         return next((one.form for one in self.passes if one.form is not None), None)
 
     @property
     def forms(self) -> tuple[FormPass, ...]:
-        """The passes of faster ways, those that only some descriptions take with the others."""
+        """The passes of faster ways, including those that only some descriptions take."""
         ways = (self.within, self.fast)
         return tuple(one for way in ways if way is not None for one in way.whole)
 
     @property
     def has_scratch(self) -> bool:
-        """Whether there is a buffer of scratch."""
+        """Whether there is a scratch buffer."""
         return bool(self.kept) or (self.fast is not None and bool(self.fast.scratch))
 
     @property
@@ -129,7 +129,7 @@ class DefinitionShader:
 
     @property
     def planner(self) -> str:
-        """The function that plans it, less `plan_`."""
+        """The function that plans it, without `plan_`."""
         return "definition" if self.fast is None else self.fast.planner
 
     @property
@@ -138,7 +138,7 @@ class DefinitionShader:
         return {name: node for one in self.forms for name, node in one.told.items()}
 
     def box(self, pass_: Pass) -> tuple[str, int] | None:
-        """What has the sizes of the box that a keyed pass goes through: "list" or "tensor", and which."""
+        """What has the sizes of the box that a keyed pass visits: "list" or "tensor", and its number."""
         if pass_.keyed is None:
             return None
         lists = [one.name for one in self.known_lists]
@@ -148,7 +148,7 @@ class DefinitionShader:
 
     @property
     def sizes_and_strides(self) -> tuple[str, ...]:
-        """The lists that belong to tensors, before `known_lists` among the constants."""
+        """The lists that belong to tensors, which precede `known_lists` among the constants."""
         tensors = (f"{tensor.local}{what}" for tensor in self.tensors for what in ("Sizes", "Strides"))
         return (*tensors, *(f"{kept.name}Sizes" for kept in self.kept))
 
@@ -171,7 +171,7 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
 
 
 def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
-    """The constants of the shader's passes, or those of a faster way: lists fill two vectors each."""
+    """The constants of the shader's passes, or those of a faster way; lists fill two vectors each."""
     firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
     own_lists = () if shader.within is None else shader.within.lists
     types = {"ints": "int4", "floats": "float4"}
@@ -201,8 +201,8 @@ def shader_of(
     functions: Functions | None = None,
     halves: Functions | None = None,
 ) -> DefinitionShader:
-    """The shader of an operator's definition; without `functions` only to learn its constants. It takes those
-    for halves, if given, where its fast form can tell that they do."""
+    """The shader of an operator's definition; without `functions`, only to determine its constants. Uses
+    `halves`, if given, where the fast form can tell that everything is halves."""
     operator = lowered(operator)
     defines = operator.defines
     assert defines is not None
@@ -252,7 +252,7 @@ def shader_of(
 def _chosen(
     functions: Functions | None, halves: Functions | None, called: Set[str], types: Set[str]
 ) -> Choice:
-    """What is called, and where there are halves alone."""
+    """The functions that are called, and those to use instead where everything is halves."""
     if functions is None:
         return Choice(())
     if halves is None:
@@ -261,14 +261,14 @@ def _chosen(
 
 
 def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, types: set[str]) -> int:
-    """The numbers of the activations that call a precise function, as bits."""
+    """The activations that call a `precise` function, as bits by number."""
     texts = [functions.closure(one.functions, types) for one in activations]
     return sum(1 << number for number, some in enumerate(texts) if any("precise " in text for text in some))
 
 
 def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.Expr | None, ir.Expr]:
-    """The array whose entries an output is computed from, or is, one by one; of the one under way, which
-    coordinates of the output belong to it, None for all, and the value there."""
+    """The array whose entries an output is computed from, or consists of, one by one; the output coordinates
+    that belong to the current entry, None for all; and the value there."""
     match value:
         case ir.Call("joined", (ir.Tensors(name=array), axis)):
             index, number = ir.Local("index", ir.INT), ir.Local("i", ir.INT)
@@ -284,7 +284,7 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
 
 
 def _taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
-    """The tensors whose elements are taken as the bits that they are."""
+    """The tensors whose elements are treated as raw bits."""
     of_bits = tensors_of_bits([*(one.value for one in defines.tensors), *defines.outputs.values()])
     inputs = [name for name in tensors_read(operator, defines.whole) if name in of_bits]
     outputs = [name for name, value in defines.outputs.items() if is_made_of_bits(value)]
@@ -310,7 +310,7 @@ def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list
 
 
 def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, ...]) -> Pass:
-    """The pass that writes outputs; one of an array of tensors stands alone."""
+    """The pass that writes outputs; an array of tensors has one of its own."""
     assert operator.defines is not None
     values: dict[str, str] = {}
     read: set[str] = set()
@@ -324,7 +324,7 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:
-    """The outputs that each pass writes: all in one where they may overwrite inputs that others need."""
+    """The outputs that each pass writes: all in one if they may overwrite inputs that others need."""
     assert operator.defines is not None
     names = tuple(operator.defines.outputs)
     return [names] if operator.in_place else [(name,) for name in names]

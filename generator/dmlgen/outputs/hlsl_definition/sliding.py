@@ -1,4 +1,4 @@
-"""What the pass of a fold under a window in the shader of a definition consists of."""
+"""The pass of a fold over a window in the shader of a definition."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WEIGHTS = (
 
 @dataclass(frozen=True)
 class SlidingPass(FormPass):
-    """The pass that works out outputs by a fold under a window of `tensor`.
+    """The pass that computes outputs by a fold over a window of `tensor`.
 
-    `type` and `start` are of the result, `element` is the type of an element that `term` is made of; `turn`
-    adds a term to a result. `values` are the texts of outputs, by member. Where there are `weights`, terms
-    are multiplied by their elements. `sliding` is what the schedule says, unless it is a contraction.
+    `type` and `start` are those of the result, `element` is the type of an element that `term` is a function
+    of; `turn` adds a term to a result. `values` are the texts of outputs, by member. If there are `weights`,
+    terms are multiplied by their elements. `sliding` is the form, unless that is a contraction.
     """
 
     tensor: Tensor
@@ -50,12 +50,12 @@ class SlidingPass(FormPass):
 
     @property
     def output(self) -> Tensor:
-        """The output that has the result; others may be absent."""
+        """The output that holds the result; others may be absent."""
         return self.outputs[0]
 
     @property
     def counts(self) -> bool:
-        """Whether outputs ask how many places of the window are in a box."""
+        """Whether outputs depend on how many taps lie in a box."""
         return self.sliding is not None and self.sliding.counted is not None
 
     @property
@@ -88,7 +88,7 @@ class SlidingPass(FormPass):
 
 
 def sliding_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SlidingPass | None:
-    """The pass of a fold under a window, if it is one, by its number."""
+    """The pass of a fold over a window, with its number, if the operator is one."""
     sliding = operator.form(Sliding)
     if sliding is None:
         return None
@@ -109,7 +109,7 @@ def sliding_pass(printer: ShaderPrinter, operator: Operator, number: int) -> Sli
 
 
 def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> SlidingPass | None:
-    """The pass of a contraction with a window for few rows, of which each thread sums up by itself."""
+    """The pass of a contraction with a window for few rows, in which each thread computes sums by itself."""
     if contraction.window is None or contraction.of_bytes:
         return None
     return SlidingPass(

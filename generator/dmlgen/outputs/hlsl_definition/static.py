@@ -1,4 +1,4 @@
-"""What the shader of a definition is for all descriptions, as planners have it in Python and in C."""
+"""What is the same for all descriptions of a definition's shader, as planners have it in Python and in C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Entry = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class FormRecords:
-    """The field of planners' `DefinitionShader` that has the passes of a faster form: one, or a list."""
+    """The field of planners' `DefinitionShader` with the passes of a faster form: one record, or a list."""
 
     field: str
     record: str
@@ -42,7 +42,7 @@ class Static:
 
 
 def static_of(shader: DefinitionShader, plans: Plans) -> Static:
-    """The same of a shader."""
+    """These fields for a shader."""
     lists = [*shader.sizes_and_strides, *(one.name for one in shader.known_lists)]
     kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
     passes: list[Entry] = []
@@ -75,7 +75,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
 
 
 def _forms(shader: DefinitionShader, plans: Plans) -> Iterator[FormRecords]:
-    """Passes of faster forms, in the order of the planners' fields; NONE stands for those that are not."""
+    """Passes of faster forms, in the order of the planners' fields; NONE for absent ones."""
     forms = {one.field: one.records for one in shader.forms}
     places: Mapping[str, int] = {
         **{tensor.member: number for number, tensor in enumerate(shader.tensors)},
@@ -94,7 +94,7 @@ def _forms(shader: DefinitionShader, plans: Plans) -> Iterator[FormRecords]:
 
 
 def _value(places: Mapping[str, int], type_: Type, known: int | str | Sequence[str]) -> int:
-    """A truth value, a number, that of a tensor, bits of several tensors, or NONE."""
+    """A truth value, a number, the number of a tensor, a bit mask of several tensors, or NONE."""
     if isinstance(known, int):
         return bool(known) if type_ == BOOL else known
     if isinstance(known, str):

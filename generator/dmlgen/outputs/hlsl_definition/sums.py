@@ -1,4 +1,4 @@
-"""What the passes of sums in the shader of a definition consist of."""
+"""The passes of sums in the shader of a definition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from dmlgen.schedules.sums import SharedSums, Sums
 
 @dataclass(frozen=True)
 class Read:
-    """What is read for a factor: a tensor of the description or an intermediate one, and where it begins."""
+    """What is read for a factor: a tensor of the description or an intermediate one, and where the read
+    starts."""
 
     tensor: Tensor | None
     kept: Kept | None
@@ -27,7 +28,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum by name, the number of the factor of its products, and where the weights begin."""
+    """A sum: its name, the number of its products' factor, and where the weights start."""
 
     name: str
     factor: int
@@ -36,10 +37,10 @@ class Sum:
 
 @dataclass(frozen=True)
 class SumsPass:
-    """The pass that works out intermediate tensors, `values`, from sums of products; see `SharedSums`. Of
-    each it has the local with its value; `before` are other locals, those in `once` the same in all steps of
-    a recurrence. It reads the intermediate tensors
-    `reads`, in the first step of a recurrence only those that are in `begins`, too."""
+    """The pass that computes intermediate tensors, `values`, from sums of products; see `SharedSums`. Each
+    comes with the local that has its value; `before` are other locals, of which those in `once` are the same
+    in all steps of a recurrence. The pass reads the intermediate tensors in `reads`, but in the first step of
+    a recurrence only those in `begins`."""
 
     number: int
     when: ir.Expr
@@ -60,46 +61,46 @@ class SumsPass:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The dimensions on which both depend, or neither; of a recurrence, steps are not among them."""
+        """The dimensions that both depend on, or neither; a recurrence's steps are not among them."""
         taken = (*self.rows, *self.columns, *((0,) if self.along else ()))
         return tuple(d for d in range(self.rank) if d not in taken)
 
     @property
     def every(self) -> tuple[Read, ...]:
-        """What is read for factors, one after the other."""
+        """All reads for factors, in order."""
         return tuple(read for factor in self.factors for read in factor)
 
     @property
     def has_units(self) -> bool:
-        """Whether there is a way by matrix units: where one thing is read for factors."""
+        """Whether matrix units can be used: if factors consist of a single read."""
         return len(self.every) == 1
 
     @property
     def copied(self) -> Kept | None:
-        """The intermediate tensor that matrix units read and that this pass writes, row by row: in halves,
-        too."""
+        """The intermediate tensor that matrix units read and that this pass writes, row by row: it is also
+        written as halves."""
         if self.has_units and self._goes_by_rows:
             return next((kept for kept, _, _ in self.values if kept == self.every[0].kept), None)
         return None
 
     @property
     def in_fours(self) -> bool:
-        """Whether matrix units write four neighbouring rows at once, those of a single tensor."""
+        """Whether matrix units write four adjacent rows at once: those of a single tensor."""
         return self.has_units and not self.along and len(self.values) == 1 and self._goes_by_rows
 
     @property
     def _goes_by_rows(self) -> bool:
-        """Whether neighbouring rows are neighbours in what is written."""
+        """Whether adjacent rows are contiguous in the result."""
         return bool(self.rows) and self.rows[-1] == self.rank - 1
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """The tensors of the description among it, and the weights."""
+        """The tensors of the description that products read, including the weights."""
         return tuple(dict.fromkeys((self.weights, *(one.tensor for one in self.every if one.tensor))))
 
     @property
     def kept(self) -> tuple[Kept, ...]:
-        """The intermediate tensors among it."""
+        """The intermediate tensors that products read."""
         return tuple(dict.fromkeys(one.kept for one in self.every if one.kept))
 
     @property
@@ -128,7 +129,7 @@ class SumsPass:
 
 @dataclass(frozen=True)
 class SumsPasses(FormPass):
-    """The passes of sums, of which planners take those that a description is worth."""
+    """The passes of sums, of which planners take those that pay for a description."""
 
     passes: tuple[SumsPass, ...]
     field = "sums"
@@ -154,13 +155,13 @@ class SumsPasses(FormPass):
 
     @property
     def tensors(self) -> Mapping[Tensor, Sequence[SumsPass]]:
-        """The tensors of the description that products are made of, each with the passes in which."""
+        """The tensors of the description that products read, each with the passes that do."""
         found = dict.fromkeys(tensor for one in self.passes for tensor in one.tensors)
         return {tensor: [one for one in self.passes if tensor in one.tensors] for tensor in found}
 
 
 def sums_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SumsPasses | None:
-    """The passes of sums, if intermediate tensors are made of them, from a number on."""
+    """The passes of sums that intermediate tensors consist of, from `number` on, if there are any."""
     sums = operator.form(Sums)
     if sums is None:
         return None

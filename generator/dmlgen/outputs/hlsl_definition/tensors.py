@@ -1,4 +1,4 @@
-"""Reads of tensors in shaders of definitions, and what follows from the data types of tensors."""
+"""Reads of tensors in shaders of definitions, and what depends on the data types of tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions
 
 @dataclass(frozen=True)
 class Kept:
-    """An intermediate tensor: its name as a variable, the type of its entries, and 32-bit words of one."""
+    """An intermediate tensor: its name as a variable, the type of its entries, and their size in 32-bit
+    words."""
 
     member: str
     name: str
@@ -34,9 +35,8 @@ class Kept:
 class TensorPrinter(FunctionPrinter):
     """Prints what reads tensors or depends on their types.
 
-    `limited` are the tensors whose least and greatest values matter, `quantized` those to whose type numbers
-    are quantized, `held` those of which it matters what they held before. Shaders number `inputs`, then
-    `outputs`.
+    `limited` are the tensors whose type's least and greatest values are used, `quantized` those to whose type
+    numbers are quantized, `held` those whose old contents are read. Shaders number `inputs`, then `outputs`.
     """
 
     def __init__(self, registry: Registry, operator: Operator, taken: frozenset[str]) -> None:
@@ -67,7 +67,7 @@ class TensorPrinter(FunctionPrinter):
         }
         bits |= {tensor.name: COUNT for tensor in defines.tensors}
         before: dict[str, int] = {}
-        while bits != before:  # a recurrence may read what stands below it; ends, since there are at most 64
+        while bits != before:  # recurrences read later tensors; ends: widths only grow, to at most 64
             before = dict(bits)
             for tensor in defines.tensors:
                 bits[tensor.name] = max(bits[tensor.name], Widths(before).bits(tensor.value, {}))
@@ -92,7 +92,7 @@ class TensorPrinter(FunctionPrinter):
         return f"({self._type_of(node)}){text}"
 
     def _element(self, node: ir.Load) -> str:
-        """An element in the type in which those of its tensor are computed."""
+        """An element in the type in which its tensor's elements are computed."""
         return f"Read{self.tensors[node.tensor.entry].function}({self.deciding(node.coordinate)})"
 
     def _entry(self, node: ir.Entry) -> str:
@@ -117,7 +117,8 @@ class TensorPrinter(FunctionPrinter):
         return text if node.type.kind == "element" else f"({self._type_of(node)}){text}"
 
     def _in_value_type(self, node: ir.Expr, name: str) -> str:
-        """A number as elements of a tensor are computed: it may have bits that those lack."""
+        """A number in the type in which a tensor's elements are computed; it may have bits that those
+        lack."""
         tensor = self.tensors[name]
         macro = tensor.macro
         if node.type == ir.INT and not {"float", "double"} & tensor.values:
@@ -128,14 +129,14 @@ class TensorPrinter(FunctionPrinter):
         return self._call("Convert", text, f"({macro}_VALUE)0")
 
     def _whole(self, node: ir.Expr) -> str:
-        """An integer as an argument of a function that other types have, too."""
+        """An integer as an argument of a function with overloads for other types."""
         if node.type == ir.INT and not self._is_typed(node):
             return f"({self._type_of(node)}){self.deciding(node, ATOM)}"
         return self.deciding(node)
 
     def _is_typed(self, node: ir.Expr) -> bool:
-        """Whether the text of an integer has a type: HLSL gives none to what is made of numerals and macros
-        alone."""
+        """Whether the text of an integer has a type: HLSL literals, and thus expressions of literals and
+        macros, have none."""
         if is_constant(node):
             return self.constants.of(node).kind != "bound"
         match node:
@@ -165,10 +166,10 @@ class TensorPrinter(FunctionPrinter):
 
 
 def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
-    """The tensors that shaders name; of an array those that are read by number, or the one under way."""
+    """The tensors that shaders name; for an array, those that are read by number, or the current one."""
     nodes = [node for whole in defines.whole for node in ir.walk(whole)]
     read = {node.tensor.entry for node in nodes if isinstance(node, ir.Load)}
-    calls = [node for node in nodes if isinstance(node, ir.Call)]  # of which types may matter
+    calls = [node for node in nodes if isinstance(node, ir.Call)]  # whose types may matter
     read |= {item.entry for call in calls for item in call.arguments if isinstance(item, ir.Tensor)}
     whole = {node.name for node in nodes if isinstance(node, ir.Tensors)} | defines.outputs.keys()
     for member in operator.tensors:
@@ -178,7 +179,7 @@ def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
 
 
 def _bits(type_: EnumEntry) -> int:
-    """The bits of a data type's integers with a sign."""
+    """The bits of a data type's integers, including a sign."""
     return type_.bits + (type_.kind == "unsigned")
 
 

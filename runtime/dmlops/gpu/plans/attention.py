@@ -1,4 +1,4 @@
-"""Attention, a pass of definitions: rows of queries with all keys, tile by tile through group memory."""
+"""Attention, a pass of definitions: blocks of queries against all keys, tiled through shared memory."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .tuning import (
 )
 
 ATTENTION_THREADS = 128  # in a group
-LANES = 16  # threads that share a row, four neighbouring columns of each tile to a thread
+LANES = 16  # threads that share a row, each with four adjacent columns of each tile
 MAX_FOURS = 4
 
-# By matrix units
+# With matrix units
 UNIT_WAVE = 32  # threads
-UNIT_ROWS = 16  # of a wave, or so many times two
-NARROW = 64  # elements of a query or a value, at most, of which it has registers for twice as many rows
-WIDE = 128  # elements of a query or a value, at most: a wave has registers for so long rows
+UNIT_ROWS = 16  # of a wave, or twice as many
+NARROW = 64  # elements of a query or a value up to which a wave has registers for twice as many rows
+WIDE = 128  # elements of a query or a value up to which a wave has registers for its rows
 
 Eight = Annotated[list[int], 8]
 
 
 class AttentionPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, is attention. Queries, keys, values and `target`, which it
-    writes, are intermediate tensors by number; `told` has a bit for each tensor on which scores depend, too.
-    """
+    """Pass `number` of the shader is attention; NONE if none is. Queries, keys, values and `target`, the
+    result, are intermediate tensors by number; `told` has a bit for each tensor that scores also depend
+    on."""
 
     number: int
     query: int
@@ -48,9 +48,9 @@ class AttentionPass(NamedTuple):
 
 
 class View(NamedTuple):
-    """Where the entries of an intermediate tensor are in another one, `tensor` by number, or NONE: the
-    coordinate of the first one, and what is added to that for the next batch, head, row and element. It may
-    be followed by numbers, which must be from 0 up to, without, `limits` for all entries."""
+    """Where the entries of an intermediate tensor lie in another one, `tensor` by number, or NONE: the
+    coordinate of the first entry, and the steps from it along batch, head, row and element. Further numbers
+    may follow the coordinate, which must lie in [0, `limits`) for all entries."""
 
     tensor: int
     first: Sizes
@@ -62,10 +62,9 @@ class View(NamedTuple):
 
 
 class AttentionViews(NamedTuple):
-    """What stands for queries, keys and values, and for what is made of them; for the first rows of keys and
-    values alone, where others follow; and for outputs that are these keys and values. So many heads beside
-    each other as `shared` says have the same ones, the next so many the next ones, if that is known, else it
-    is 0."""
+    """The tensors that stand for queries, keys, values and the result; for the first rows of keys and values
+    alone, where others follow (`key_before`, `value_before`); and for outputs that store all keys and values.
+    `shared` adjacent heads have the same keys and values, if that is known; else it is 0."""
 
     query: View
     key: View
@@ -79,9 +78,9 @@ class AttentionViews(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """Tensors of the description, by number, that the pass reads or writes in place of intermediate ones;
-    NONE where it does not. Of keys and values, the rows before number `begin` are in tensors of their own,
-    and `key` and `value` have the others; `key_stored` and `value_stored` are written with all of them."""
+    """Tensors of the description, by number, that the pass accesses directly in place of intermediate ones;
+    NONE where it does not. Rows of keys and values before number `begin` are in tensors of their own, and
+    `key` and `value` have the rest; all of them are stored to `key_stored` and `value_stored`."""
 
     query: int
     key: int
@@ -95,7 +94,7 @@ class Sources(NamedTuple):
 
 
 def no_sources() -> Sources:
-    """Those of a pass that reads and writes intermediate tensors alone."""
+    """For a pass that accesses intermediate tensors only."""
     return Sources(NONE, NONE, NONE, NONE, NONE, NONE, 0, NONE, NONE)
 
 
@@ -113,9 +112,9 @@ def takes_units(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
 ) -> bool:
-    """Whether matrix units work the pass out: the device has them, all floats are halves, and rows are whole
-    vectors of these, few enough that a wave has its sums in registers. `sizes` are those of what is
-    written."""
+    """Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole
+    vectors of eight, short enough for a wave's accumulators to fit in registers. `sizes` are those of the
+    result."""
     if not out.has(Capability.MATRIX_UNITS):
         return False
     for tensor in tensors:
@@ -126,12 +125,12 @@ def takes_units(
 
 
 def is_told(attention: AttentionPass, tensors: Tensors) -> bool:
-    """Whether scores, or which of them count, depend on tensors that are there."""
+    """Whether scores, or which keys are masked, depend on tensors that are present."""
     return any(attention.told >> place & 1 == 1 and one.is_present for place, one in enumerate(tensors))
 
 
 def offset_of(place: Sizes, strides: Sizes) -> int:
-    """How far a coordinate is from the first one, in elements; numbers that follow it do not count."""
+    """The offset of a coordinate, in elements; numbers that follow it are ignored."""
     offset = 0
     for d, stride in enumerate(strides):
         offset += place[d] * stride
@@ -139,7 +138,7 @@ def offset_of(place: Sizes, strides: Sizes) -> int:
 
 
 def is_inside(view: View, tensor: Tensor, sizes: Sizes) -> bool:
-    """Whether the view has a place for each entry of an intermediate tensor, within all limits."""
+    """Whether every entry of an intermediate tensor lies in the view's tensor, and within all limits."""
     limits: Words = []
     limits.extend(tensor.sizes)
     limits.extend(view.limits)
@@ -158,8 +157,8 @@ def is_inside(view: View, tensor: Tensor, sizes: Sizes) -> bool:
 
 
 def rows_in(view: View, tensor: Tensor, sizes: Sizes) -> Words:
-    """The place of the first entry in a tensor, and how far apart batches, heads and rows are, in elements; 0
-    where there is but one."""
+    """The offset of the first entry in a tensor, and the strides of batches, heads and rows, in elements; 0
+    where there is only one."""
     return [
         offset_of(view.first, tensor.strides),
         offset_of(view.batch, tensor.strides) if sizes[0] > 1 else 0,
@@ -169,8 +168,8 @@ def rows_in(view: View, tensor: Tensor, sizes: Sizes) -> Words:
 
 
 def source_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> int:
-    """The tensor of a view, where rows are whole vectors in it, too, and nothing else reads it in the pass;
-    NONE elsewhere. `sizes` are those of the intermediate tensor."""
+    """The tensor of a view, if its rows are whole vectors as well and nothing else in the pass reads it;
+    else NONE. `sizes` are those of the intermediate tensor."""
     if view.tensor == NONE or attention.told >> view.tensor & 1 == 1:
         return NONE
     tensor = tensors[view.tensor]
@@ -191,7 +190,7 @@ def sources_of(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     vector: int,
 ) -> Sources:
-    """What the pass reads directly, in vectors of so many elements, and writes in vectors of four."""
+    """What the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four."""
     sizes = kept_sizes[attention.target]
     if not is_whole(kept_sizes[attention.query], sizes):
         return no_sources()
@@ -204,7 +203,7 @@ def sources_of(
 
 
 def written_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> int:
-    """The tensor of a view of an output, where it has a place for nothing else; NONE elsewhere."""
+    """The tensor of an output's view, if it holds nothing else; else NONE."""
     output = source_of(attention, view, tensors, sizes, vector)
     if output != NONE and element_count(tensors[output].sizes) != element_count(sizes):
         return NONE
@@ -212,7 +211,7 @@ def written_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Si
 
 
 def rows_before(view: View, tensors: Tensors) -> int:
-    """How many rows, at most, stand in the tensor of a view of the first ones."""
+    """The number of rows, at most, in the tensor of a view of the first rows."""
     if view.tensor == NONE or not tensors[view.tensor].is_present or len(view.limits) == 0:
         return 0
     return view.limits[0]
@@ -224,7 +223,7 @@ def settled(
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
 ) -> AttentionViews:
-    """The views of all keys and values, where those that are there before have all rows."""
+    """The views, with keys and values in the tensors of the past if these hold all rows."""
     rows = kept_sizes[attention.key][2]
     before = min(rows_before(views.key_before, tensors), rows_before(views.value_before, tensors))
     if rows == 0 or before < rows:
@@ -233,17 +232,17 @@ def settled(
 
 
 def is_whole(query: Sizes, sizes: Sizes) -> bool:
-    """Whether rows are whole vectors of four, of queries and of what is written."""
+    """Whether rows of queries and of the result are whole vectors of four."""
     return query[3] % 4 == 0 and sizes[3] % 4 == 0
 
 
 def with_rows(sizes: Sizes, rows: int) -> Eight:
-    """The sizes with so many rows."""
+    """The same sizes with another number of rows."""
     return [sizes[0], sizes[1], rows, sizes[3]]
 
 
 def from_row(view: View, begin: int) -> View:
-    """The view of these rows."""
+    """The view from row `begin` on."""
     first: Eight = []
     for place, step in zip(view.first, view.row, strict=True):
         first.append(place + begin * step)
@@ -260,9 +259,8 @@ def sources_split(
     is_split: bool,
     stores: bool,
 ) -> Sources:
-    """What the pass reads and writes directly, where it would do no more than `plain` says if it knew of no
-    rows before others: if `is_split`, keys and values that were there before are read where they are, and if
-    it `stores`, all may be stored on the way."""
+    """What the pass accesses directly, given what `plain` says without regard to past rows: if `is_split`,
+    keys and values of the past are read in place, and if it `stores`, all may be stored on the way."""
     if not is_whole(kept_sizes[attention.query], kept_sizes[attention.target]):
         return plain
     keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
@@ -290,9 +288,9 @@ def sources_split(
 
 
 def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int, begin: int) -> Words:
-    """Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches,
-    heads and rows are, in elements. `first` is that place in scratch, which has the rows from number `begin`
-    on."""
+    """A tensor's layout in four words: the offset of the first entry in its buffer, and the strides of
+    batches, heads and rows, in elements. `first` is that offset in scratch, which holds the rows from number
+    `begin` on."""
     row = sizes[3]
     head = times(row, sizes[2] - begin)
     found: Words = [first - begin * row, times(head, sizes[1]), head, row]
@@ -311,12 +309,14 @@ def places_of(
     each: int,
     first_part: int,
 ) -> Words:
-    """Where queries, keys, values and means are, in four words each. Four more follow: after queries, the
-    number of the first row of those keys and values; after these, where the rows before it are; after means,
-    where parts of them are, in vectors. At the end, where keys and values are stored.
+    """The layouts of queries, keys, values and the result, four words each. Each is followed by four more:
+    after queries, the number of the first row in the current keys and values; after these, the layouts of the
+    rows before it; after the result, the offset of partial results, in vectors. At the end, the layouts of
+    the stored keys and values.
 
-    Intermediate tensors begin at the words `firsts` of scratch, parts at `first_part`; a word has `each`
-    entries of what is read."""
+    Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`; a word holds
+    `each` entries of what is read.
+    """
     query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
     means, begin, none = kept_sizes[attention.target], sources.begin, 0
     places: Words = []
@@ -340,9 +340,9 @@ def define_attention_units(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
 ) -> AttentionGroups:
-    """The macros of the pass by matrix units: a group for some rows of a head. Where these are many, waves
-    have 32 each, which halves what they read of group memory; elsewhere 16, and fewer waves where that leaves
-    few groups, or half of them has room for all rows. `sizes` are those of what is written."""
+    """The macros of the pass with matrix units: each group takes some rows of a head. If these are many,
+    waves have 32 each, which halves the traffic of shared memory; else 16, and fewer waves if groups are few,
+    or if half of the waves have room for all rows. `sizes` are those of the result."""
     heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
     is_narrow = max(depth, sizes[3]) <= NARROW
     groups = times(heads, ceil_div(sizes[2], ATTENTION_MOST_WAVES * UNIT_ROWS))
@@ -354,7 +354,7 @@ def define_attention_units(
         waves = ATTENTION_MOST_WAVES
     groups = times(heads, ceil_div(sizes[2], waves * rows))
     least = ATTENTION_FEW_WAVES if groups < UNITS_GROUPS else waves
-    while waves > 1 and (waves > least or waves // 2 * rows >= sizes[2]):  # waves halve
+    while waves > 1 and (waves > least or waves // 2 * rows >= sizes[2]):  # ends: waves halve
         waves = waves // 2
         groups = times(heads, ceil_div(sizes[2], waves * rows))
     out.define("MATRIX_UNITS", 1)
@@ -368,7 +368,7 @@ def define_attention_units(
 
 
 def define_sources(out: Planning, sources: Sources) -> None:
-    """The macros of what is read and written directly."""
+    """The macros of what is accessed directly."""
     out.define("QUERY_IN", sources.query + 1)
     out.define("KEY_IN", sources.key + 1)
     out.define("VALUE_IN", sources.value + 1)
@@ -388,8 +388,8 @@ def define_attention(
     by_units: bool,
     sources: Sources,
 ) -> AttentionGroups:
-    """The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes`
-    are those of what is written."""
+    """The macros of the pass: each group takes a block of rows of a head, and a block of columns of its
+    values. `sizes` are those of the result."""
     define_sources(out, sources)
     if by_units:
         return define_attention_units(out, attention, tensors, kept_sizes, sizes)

@@ -1,8 +1,9 @@
-"""Attention of few queries, where reading keys and values is the limit: each is read once, 16 bytes wide.
+"""Attention of few queries, as in decoding: bandwidth is the limit, so keys and values are read once, 16
+bytes wide.
 
-A group of threads has some queries of all heads that share keys, and a part of these keys. What it finds, the
-greatest score, the sum of weights, and sums of values, is joined by a second dispatch, always in the same
-order, unless there is but one part.
+A group takes some queries of all heads that share keys, and one part of these keys. Its partial results, the
+maximum score, the sum of weights and the weighted sum of values, are combined by a second dispatch, in a
+fixed order, unless there is only one part.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from .tuning import PARTS_GROUPS, PARTS_KEYS, PARTS_MOST_QUERIES, PARTS_THREADS
 
 VECTOR_BITS = 128
 MOST_LANES = 16
-MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors, of all its queries
-OWN = 8  # vectors of queries, sums and products that a thread holds
-MOST_WEIGHTS = 2048  # of a group: 8 KiB, beside half as much for what threads exchange
+MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors over all its queries
+OWN = 8  # vectors of queries, partial results and products that a thread holds
+MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange between threads
 
 
 class Parts(NamedTuple):
-    """How keys are shared out, if `applies`. A vector has so many elements; `shared` heads have the same
-    keys. A group has `rows` queries of these heads, which take `blocks` groups, and so many `keys`, of which
-    there are `number` parts. `lanes` threads share a key, `value_lanes` a value; of one, a thread has so many
-    `key_vectors` or `value_vectors`, and reads those of `key_fetches` keys or `value_fetches` values at
+    """How keys are split, if this form `applies`. A `vector` is that many elements; `shared` heads have the
+    same keys. A group has `rows` queries of these heads, which take `blocks` groups, and `keys` keys, of
+    which there are `number` parts. `lanes` threads share a key, `value_lanes` a value; of each, a thread has
+    `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or `value_fetches` values at
     once."""
 
     applies: bool
@@ -57,7 +58,7 @@ def no_parts() -> Parts:
 
 
 def floats_at_once(tensors: Tensors) -> int:
-    """Elements in 16 bytes of the one type that all floats have; 1 where they have several."""
+    """Elements in 16 bytes, if all floats have one type; else 1."""
     bits = 0
     for tensor in tensors:
         if tensor.is_present and tensor.is_float:
@@ -73,7 +74,8 @@ def parts_of(
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
 ) -> Parts:
-    """What suits few queries, with so many parts that a GPU is busy, of whole rounds of all threads."""
+    """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
+    once."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
     vector = floats_at_once(tensors)
     depth, width = query[3], sizes[3]
@@ -119,8 +121,8 @@ def parts_of(
 
 
 def words_of(parts: Parts, sizes: Sizes) -> int:
-    """Words of scratch in which groups leave what they find, where it is to be joined: a row of values for
-    each part of a query, and four more."""
+    """Words of scratch for partial results that are to be combined: for each part of a query a row of values,
+    and four words more."""
     if not parts.applies or parts.number == 1:
         return 0
     queries = times(times(sizes[0], sizes[1]), sizes[2])
@@ -136,8 +138,8 @@ def define_parts(
     parts: Parts,
     joins: bool,
 ) -> AttentionGroups:
-    """The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes`
-    are those of what is written."""
+    """The macros of the pass, or, if it `joins`, of the dispatch after it, with one query per group. `sizes`
+    are those of the result."""
     define_sources(out, sources)
     out.define("BY_PARTS", 1)
     out.define("JOINS", int(joins))

@@ -1,11 +1,11 @@
-"""Contractions of bytes less zero points: by matrix units where a device has them, or by arithmetic.
+"""Contractions of bytes with zero points: by matrix units on devices that have them, else by ordinary
+arithmetic.
 
-The output is seen as matrices, as other contractions see it. Tiles of the factors lie in group memory line by
-line, the bytes of a sum side by side, whatever is side by side in the tensors; a wave multiplies 16x16 blocks
-of them. All bytes count as signed there, UINT8 less 128. What is subtracted from them is accounted for in the
-end, by sums of the lines: sums of (a - x) (b - y) are those of a b, less x times those of b - y, less y times
-those of a. A convolution reads its factors from scratch, where another dispatch puts them in order, the
-channels of a pixel side by side.
+The output is treated as matrices, as in other contractions. Tiles of the factors are stored in shared memory
+line by line, with the bytes of a sum adjacent, however the tensors are laid out; a wave multiplies 16x16
+blocks of them. There all bytes are signed: UINT8 is biased by -128. Zero points are accounted for at the end,
+by the sums of the lines: sum((a - x) (b - y)) = sum(a b) - x sum(b - y) - y sum(a). A convolution reads its
+factors from scratch, where another dispatch packs them, the channels of a pixel adjacent.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from .tuning import (
     TILE_WALK,
 )
 
-BYTES_ORDER_PASS = 2  # puts both factors of a convolution in order; its number, from the contraction's
+BYTES_ORDER_PASS = 2  # packs both factors of a convolution; relative to the contraction's number
 
 
 class ByteTile(NamedTuple):
-    """What a group works out, `depth` products at once, and 32 threads of it; so many tiles are read
-    `ahead`."""
+    """A group's tile, which takes `depth` products per iteration of the k-loop; the share of each 32 threads;
+    and how many tiles are prefetched `ahead`."""
 
     rows: int
     columns: int
@@ -60,8 +60,8 @@ class ByteTile(NamedTuple):
 
 
 class InOrder(NamedTuple):
-    """Factors under a window, in order: `vector` bytes are read at once. Each group of channels has so many
-    of them, `padded`, at each pixel; a row of the left factor takes `pitch` bytes. Items are vectors."""
+    """The packed factors of a convolution: `vector` bytes are loaded at once, each channel group has `padded`
+    bytes per pixel, and a row of the left factor takes `pitch` bytes. Items are vectors."""
 
     vector: int
     padded: int
@@ -71,21 +71,21 @@ class InOrder(NamedTuple):
 
 
 def suits_bytes(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether the factors are bytes, and there is enough to do."""
+    """Whether the factors are bytes, and there is enough work."""
     least = TILE_DIRECT_ROWS if found.column_axis == NONE else 1
     return is_of_bytes(told, shader) and found.is_worth and found.rows >= least
 
 
 def line_vector(side: Side, axis: int, lines: int, depth: int) -> int:
-    """How many neighbours of a factor that is a matrix are read at once; `axis` counts that many lines."""
+    """How many adjacent elements of a plain matrix are loaded at once; `axis` has that many lines."""
     vector = side_vector(side, axis, lines, depth, 16)
     return vector if vector == 16 and side.is_along else 4 if vector >= 4 else 1
 
 
 def byte_tile_for(found: Matrices, has_units: bool) -> ByteTile:
-    """The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and
-    arithmetic in which to wait for what is read. Deep tiles meet at fewer barriers: on an NVIDIA H200 1.16 to
-    1.26 times as fast, but 0.8 to 0.9 where lines are turned in registers."""
+    """The tile for these matrices: as large as leaves enough of them. Windows need more groups, and enough
+    arithmetic to hide the latency of their loads. Deep tiles need fewer barriers: 1.16 to 1.26 times as fast
+    on an NVIDIA H200, but 0.8 to 0.9 where lines are transposed in registers."""
     is_windowed = found.column_axis == NONE
     enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
     ahead = 1 if is_windowed or not has_units or found.depth <= 64 else 2
@@ -93,7 +93,7 @@ def byte_tile_for(found: Matrices, has_units: bool) -> ByteTile:
         return ByteTile(16, 64, 64, 16, 16, ahead)
     if found.rows <= TILE_FEW_ROWS:
         return ByteTile(32, 64, 64, 16, 32, ahead)
-    is_deep = ahead == 2 and found.left.is_along and found.right.is_along  # nothing is turned on the way
+    is_deep = ahead == 2 and found.left.is_along and found.right.is_along  # nothing to transpose
     if is_deep and tiles_of(found, 128, 128) >= 2 * BYTES_GROUPS:
         return ByteTile(128, 128, 128, 64, 64, 1)
     if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and has_units:
@@ -108,7 +108,7 @@ def byte_tile_for(found: Matrices, has_units: bool) -> ByteTile:
 
 
 def byte_split(found: Matrices, tile: ByteTile) -> Split:
-    """How groups share the work. Sums are worked out in parts where there are few tiles."""
+    """How groups share the work. k is split where there are few tiles."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     parts = 1
@@ -118,12 +118,12 @@ def byte_split(found: Matrices, tile: ByteTile) -> Split:
 
 
 def tile_threads(tile: ByteTile) -> int:
-    """Threads in a group that works out a tile."""
+    """Threads in a group, given its tile."""
     return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
 
 
 def order_of(told: Definition, shader: DefinitionShader, found: Matrices) -> InOrder:
-    """How factors under a window are put in order. Few channels are not worth whole vectors."""
+    """How the factors of a convolution are packed. Few channels are not worth padding to whole vectors."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     channels = told.factors.depth
     vector = 16 if channels % 16 == 0 or channels > BYTES_DEEP else 4
@@ -141,7 +141,7 @@ def order_of(told: Definition, shader: DefinitionShader, found: Matrices) -> InO
 
 
 def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices, order: InOrder) -> Matrices:
-    """The same, whose factors are in order."""
+    """The same matrices with packed factors."""
     right, output = told.tensors[shader.contracted.right], told.tensors[shader.contracted.output]
     image = order.padded * (right.sizes[1] // told.factors.depth)
     for d, size in enumerate(right.sizes):
@@ -156,7 +156,7 @@ def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices,
 
 
 def pixel_strides(told: Definition, shader: DefinitionShader, order: InOrder) -> Eight:
-    """Bytes from one pixel of the right factor to the next along each dimension of the window, in order."""
+    """Strides in bytes along each dimension of the window, in the packed right factor."""
     right = told.tensors[shader.contracted.right]
     strides: Eight = []
     for d in range(len(told.factors.window.sizes)):
@@ -168,13 +168,12 @@ def pixel_strides(told: Definition, shader: DefinitionShader, order: InOrder) ->
 
 
 def sums_count(tensor: Tensor, lessens: bool) -> bool:
-    """Whether something is subtracted from the bytes of a factor, as they count in tiles."""
+    """Whether a factor's bytes have a zero point, as tiles hold them: UINT8 always does."""
     return lessens or not tensor.is_signed
 
 
 def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
-    """One dispatch; one before it where factors are put in order, one after it where sums are worked out in
-    parts."""
+    """One dispatch, preceded by one if factors are packed, and followed by one if k is split."""
     contracted, window, factors = shader.contracted, told.factors.window, told.factors
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     output = told.tensors[contracted.output]
@@ -187,14 +186,14 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
         order = order_of(told, shader, found)
         made = ordered_factors(told, shader, found, order)
     stored = output_vector(found, output)
-    has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or stored == 4)  # bytes by atomics
+    has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or stored == 4)  # else atomics
     tile = byte_tile_for(made, has_units)
     split = byte_split(made, tile)
     whole = times(times(found.rows, found.columns), found.count)
     part_words = times(whole, split.parts) if split.parts > 1 else 0
     items = order.left_items + order.right_items
     words = part_words + times(ceil_div(items, 4) * 4, order.vector // 4)
-    if words >= MAX_COUNT // 4:  # bytes have offsets there
+    if words >= MAX_COUNT // 4:  # the shader counts bytes there
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, told, shader, output)
     out.define("ROW_AXIS", found.row_axis)
@@ -239,7 +238,8 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
 
 
 def define_lines(out: Planning, told: Definition, made: Matrices, gathered: int) -> None:
-    """The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are."""
+    """The macros of how factors are loaded: from scratch, `gathered` bytes at once, or from the tensors if
+    that is 0."""
     left, right = made.left, made.right
     columns = made.columns
     depth = told.factors.depth
@@ -268,7 +268,7 @@ def ordered_params(
     common: CommonConstants,
     groups: Groups,
 ) -> ContractionParams:
-    """The constants of the pass that multiplies factors in order, behind the parts of sums."""
+    """The constants of the pass that multiplies packed factors, which follow the partial sums in scratch."""
     pixels = common._replace(window=strided_words(out, told, shader, pixel_strides(told, shader, order)))
     places = element_count(told.factors.window.sizes)
     tap: Words = [order.padded, places, 4 * part_words, 0, made.left.matrix]
@@ -278,7 +278,7 @@ def ordered_params(
 def unordered_params(
     told: Definition, shader: DefinitionShader, found: Matrices, common: CommonConstants, groups: Groups
 ) -> ContractionParams:
-    """The constants of a pass that reads the factors where they are."""
+    """The constants of a pass that reads the factors from their tensors."""
     window, left = told.factors.window, told.tensors[shader.contracted.left]
     first = first_of(window, left) if found.column_axis == NONE else 0
     return contraction_params(told, shader, found, first, common, groups)
@@ -294,8 +294,8 @@ def dispatch_byte_items(
     vector: int,
     items: int,
 ) -> None:
-    """Pass `number`, in which each thread puts so many bytes of a factor in order, or adds up the parts of a
-    sum; that one waits for these."""
+    """Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up the partial sums of
+    one element. The latter waits for these."""
     groups = grid(out, items, SINGLE_THREADS, 1)
     is_last = number == shader.contracted.number + PARTS_PASS
     out.define("PASS", number)

@@ -1,4 +1,4 @@
-"""What a device can do beyond what all shaders need, in Python and C alike: plans take account of it."""
+"""What a device can do beyond what all shaders need, in Python and C alike; plans take it into account."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntFlag
 
 
 class Capability(IntFlag):
-    """Each is a bit; a device of which nothing is known has none of them."""
+    """Each is a bit; an unknown device has none."""
 
     MATRIX_UNITS = 1
     BYTE_UNITS = 2
@@ -22,4 +22,4 @@ TEXTS = {
     Capability.DOT_PRODUCTS: "sums of four products of signed bytes at once: shader model 6.4",
     Capability.WAITING_GROUPS: "Vulkan, 128 processors or more that run a group each, 48 KiB of group memory",
 }
-"""What a device has to have for it."""
+"""What a device needs for it."""

@@ -1,8 +1,8 @@
-"""Contractions: an output from sums of products of two factors, tile by tile through group memory.
+"""Contractions: an output from sums of products of two factors, computed in tiles through shared memory.
 
-The output is seen as matrices. Another dispatch may come first, which puts the left factor into scratch in
-the order in which tiles read it, or without a window both factors, where neither their rows nor their columns
-are whole vectors.
+The output is treated as a batch of matrices. A dispatch may come first: with a window it packs the left
+factor into scratch, in the order in which tiles read it; without one it copies both factors, if they cannot
+be loaded in whole vectors.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from .tuning import (
 
 
 class Tile(NamedTuple):
-    """Elements of a matrix that a group works out, `depth` products at once, and those that each of its
-    threads has."""
+    """A group's tile of the output, the `depth` of its k-loop, and the elements that each of its threads
+    accumulates."""
 
     rows: int
     columns: int
@@ -58,13 +58,13 @@ class Tile(NamedTuple):
 
 
 def is_small(found: Matrices) -> bool:
-    """Whether matrices have so few products that a GPU waits for each group, not for all of them."""
+    """Whether matrices have so few products that latency, not throughput, limits them."""
     return found.rows > TILE_FEW_ROWS and found.depth <= TILE_SHALLOW and tiles_of(found, 32, 32) < TILE_SMALL
 
 
 def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
-    """The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than
-    small tiles. `channels` are those of a place of the window."""
+    """The tile for these matrices: as large as leaves enough of them. For phases, small tiles are cheaper
+    than splitting k. `channels` are those of one tap."""
     if found.column_axis == NONE:
         depth = TILE_DEPTH if channels % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH
         return gathered_tile_for(found, is_phased, depth)
@@ -78,23 +78,23 @@ def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
 
 
 def gathered_tile_for(found: Matrices, is_phased: bool, depth: int) -> Tile:
-    """The tile that suits matrices under a window: wide ones, since much is done for what is gathered."""
+    """The tile for matrices with a window: wide ones, which amortize the cost of gathering."""
     if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, depth, 4, 4)
     tiles = tiles_of(found, 64, 128)
-    is_tail = tiles > TILE_RESIDENT and tiles < TILE_ROUNDS  # a few would come last, alone
+    is_tail = tiles > TILE_RESIDENT and tiles < TILE_ROUNDS  # the rest would run last, in a wave of its own
     if tiles <= (TILE_FEW_PHASES if is_phased else TILE_FEW) or is_tail:
         return Tile(32, 128, depth, 4, 8)
     return Tile(64, 128, depth, 8, 8)
 
 
 def tile_split(found: Matrices, tile: Tile) -> Split:
-    """How groups share the work. Sums are worked out in parts where there are few tiles."""
+    """How groups share the work. k is split where there are few tiles."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     wanted = 1
     if found.column_axis == NONE:
-        wanted = TILE_ROUNDS // groups  # these are long, and one too many waits for all others
+        wanted = TILE_ROUNDS // groups  # one tile too many would cost a whole further wave
     elif 2 * groups < TILE_GROUPS and tile.columns > 32:
         wanted = ceil_div(TILE_GROUPS, groups)
     least = TILE_GATHERED_PART if found.column_axis == NONE else TILE_PART
@@ -103,8 +103,7 @@ def tile_split(found: Matrices, tile: Tile) -> Split:
 
 
 def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
-    """One dispatch; one before it where factors are put in order, one after it where sums are worked out in
-    parts."""
+    """One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split."""
     window, contracted = told.factors.window, shader.contracted
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     output = told.tensors[contracted.output]
@@ -161,7 +160,8 @@ def define_matrices(
     tile_depth: int,
     taps_at_once: int,
 ) -> None:
-    """The macros that say how the output counts as matrices, and what tiles have of a window."""
+    """The macros of the matrices' axes and of the window; `taps_at_once` are the taps that tiles hold at
+    once."""
     window, output = told.factors.window, told.tensors[shader.contracted.output]
     out.define("ROW_AXIS", found.row_axis)
     if found.column_axis != NONE:
@@ -185,8 +185,7 @@ def dispatch_tiles(
     tile: Tile,
     is_ordered: bool,
 ) -> None:
-    """The pass in which a group has a tile, or a part of its sums; it waits for factors that are put in
-    order."""
+    """The pass in which each group computes a tile or its partial sums. It waits for packed factors."""
     split, output = common.split, told.tensors[shader.contracted.output]
     in_group = tile.rows * tile.columns // (tile.thread_rows * tile.thread_columns)
     groups = grid(out, split.down * split.across * found.count * split.parts * in_group, in_group, 1)
@@ -210,8 +209,8 @@ def dispatch_items(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, in which each thread puts four elements of a factor in order, or adds up the parts of a
-    sum; that one waits for these."""
+    """Pass `number`, in which each thread packs or copies four elements of a factor, or adds up the partial
+    sums of one element. The latter waits for these."""
     is_last = number == shader.contracted.number + PARTS_PASS
     groups = grid(out, threads, SINGLE_THREADS, 1)
     out.define("PASS", number)

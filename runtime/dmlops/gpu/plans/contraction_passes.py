@@ -1,4 +1,4 @@
-"""What all passes of contractions have in common, however these are worked out: their constants."""
+"""What all passes of contractions share, whatever their form: their constants."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .phases import period
 from .planning import Planning
 from .told import Groups, Signed, Sizes
 
-PARTS_PASS = 1  # adds up sums that are in parts; its number, from the contraction's
+PARTS_PASS = 1  # adds up partial sums; relative to the contraction's number
 
 WindowWords = Annotated[list[int], 96]
 
 
 class Split(NamedTuple):
-    """How groups share the work: tiles along a matrix, parts of each sum, and the products in a part."""
+    """How groups share the work: tiles down and across a matrix, parts of k, and the products in a part."""
 
     down: int
     across: int
@@ -27,15 +27,15 @@ class Split(NamedTuple):
 
 
 def split_into(parts: int, depth: int, step: int, down: int, across: int) -> Split:
-    """Tiles whose sums of `depth` products come in so many parts, or fewer, all but the last of whole
-    steps."""
+    """Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of
+    `step`."""
     products = ceil_div(ceil_div(depth, parts), step) * step
     return Split(down, across, ceil_div(depth, products), products)
 
 
 class CommonConstants(NamedTuple):
-    """What is the same in all passes of a plan: how groups share the work, the words of a window, and what
-    the description alone gives."""
+    """What is the same in all passes of a plan: the split, the words of a window, and what depends on the
+    description alone."""
 
     split: Split
     window: WindowWords
@@ -46,7 +46,7 @@ class ContractionParams(NamedTuple):
     sizes: Eight
     "of the output, 1 along rows, and along columns without a window; lists fill two vectors"
     leftSteps: Eight
-    "from one element of the output to the next"
+    "strides along the dimensions of the output"
     rightSteps: Eight
     window: WindowWords
     lists: Lists
@@ -57,12 +57,12 @@ class ContractionParams(NamedTuple):
     matrixRows: int
     matrixColumns: int
     matrixDepth: int
-    "products of a sum"
+    "products of a sum: the extent of k"
     leftDepthStep: int
-    "from one product to the next"
+    "stride along k"
     rightDepthStep: int
     partDepth: int
-    "products of a part of a sum"
+    "products in a part of k"
     parts: int
     tilesDown: int
     "of a matrix"
@@ -75,7 +75,7 @@ class ContractionParams(NamedTuple):
 
 
 def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> WindowWords:
-    """The constants of a window on the right factor, where that is; none where there is no window."""
+    """The constants of a window on the right factor as it is in memory; none if there is no window."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     words: WindowWords = []
     if len(window.sizes) > 0:
@@ -87,7 +87,8 @@ def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> W
 
 def strided_words(out: Planning, told: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
     """The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides,
-    divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase."""
+    divisors and periods; then its strides on the left one. Taps are the distances between those that one
+    phase meets."""
     window, contracted = told.factors.window, shader.contracted
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     behind = len(right.sizes) - len(window.sizes)
@@ -126,7 +127,7 @@ def contraction_params(
     common: CommonConstants,
     groups: Groups,
 ) -> ContractionParams:
-    """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
+    """The constants of a pass; `first` is the left factor's offset at the first tap."""
     factors = told.factors
     tap: Words = []
     if len(factors.window.sizes) > 0:
@@ -144,7 +145,7 @@ def tapped_params(
     groups: Groups,
     tap: Words,
 ) -> ContractionParams:
-    """The same; `tap` are the constants of a place of the window."""
+    """The same, given the constants of a tap."""
     split, known = common.split, common.known
     return ContractionParams(
         found.sizes,

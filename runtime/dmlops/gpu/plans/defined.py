@@ -1,4 +1,4 @@
-"""Definitions, as planners are told of them: what their shaders have, and what a description gives."""
+"""Definitions as planners get them: what their shaders have, and what depends on the description."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .sums import SumsPass
 from .told import Sizes, Tensors
 
 MAX_COUNT = 2**31
-"""Elements of a tensor, and words of scratch: shaders count them as signed integers."""
+"""Limit of a tensor's elements, and of the words of scratch: shaders count them as signed integers."""
 
 
 class Kept(NamedTuple):
-    """An intermediate tensor: `is_real`, its entries are floats; `is_wide`, they are integers of 64 bits."""
+    """An intermediate tensor: `is_real`, its entries are floats; `is_wide`, they are 64-bit integers."""
 
     macro: str
     is_real: bool
@@ -26,9 +26,9 @@ class Pass(NamedTuple):
     """Pass `number` of the shader.
 
     `writes` and `reads` have a bit for each intermediate tensor, `outputs` for each tensor that it writes.
-    All of them are as large as the first, an intermediate tensor where `writes_kept`, by number. `box_list`
-    and `box_tensor`: the list or the tensor with the sizes of the box that it goes through instead, or NONE.
-    `is_along`: it is part of a recurrence with those beside it that are, too.
+    All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box_list`
+    and `box_tensor` are the list or the tensor with the sizes of the box that it visits instead, or NONE.
+    `is_along`: it is part of a recurrence, together with the adjacent passes that have it set.
     """
 
     number: int
@@ -46,8 +46,8 @@ Passes = Annotated[list[Pass], 32]
 
 
 class ContractedPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, works out an output from sums of products; the next one adds up
-    sums that were left in parts. Factors and output are tensors by number."""
+    """Pass `number` of the shader, or NONE, computes an output from sums of products; the next one adds up
+    partial sums. Factors and output are tensors by number."""
 
     number: int
     left: int
@@ -56,8 +56,9 @@ class ContractedPass(NamedTuple):
 
 
 class SlidingPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, works out outputs by a fold under a window. Tensor, output and
-    weights are tensors by number; there may be no weights, NONE, and `output` is the first of several."""
+    """Pass `number` of the shader, or NONE, computes outputs by a fold over a window. Tensor, output and
+    weights are tensors by number; weights are NONE if there are none, and `output` is the first of
+    several."""
 
     number: int
     tensor: int
@@ -66,9 +67,9 @@ class SlidingPass(NamedTuple):
 
 
 class RowsPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, works out all outputs by rows of a tensor, `source`. `read` has a
-    bit for each tensor that is read, `single` for those of one element, `each` and `of_rows` for outputs as
-    large as that tensor and for those with an entry for each row. `output` is one of the former."""
+    """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
+    bit for each tensor that is read, `single` for those with one element, `each` and `of_rows` for outputs as
+    large as that tensor and for those with an entry per row. `output` is one of the former."""
 
     number: int
     source: int
@@ -80,8 +81,8 @@ class RowsPass(NamedTuple):
 
 
 class SeparablePass(NamedTuple):
-    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`,
-    but for some of their boxes if it `leaves_out` any. Tensor and output are tensors by number."""
+    """Pass `number` of the shader computes an output from taps along each axis: their sum if `is_sum`, in
+    which some taps of a box are skipped if it `leaves_out` any. Tensor and output are tensors by number."""
 
     number: int
     tensor: int
@@ -91,8 +92,9 @@ class SeparablePass(NamedTuple):
 
 
 class NearbyPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, works out an output from sums of the only intermediate tensor
-    around each element, in boxes on all dimensions but the first `head`. `output` is a tensor by number."""
+    """Pass `number` of the shader, or NONE, computes an output from sums of the only intermediate tensor
+    around each element, in boxes along all dimensions but the first `head`. `output` is a tensor by
+    number."""
 
     number: int
     output: int
@@ -100,10 +102,10 @@ class NearbyPass(NamedTuple):
 
 
 class DefinitionShader(NamedTuple):
-    """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
-    and of numbers that bound lists, and faster ways to outputs and intermediate tensors. `float_lists` and
-    `float_numbers` have a bit for each list and each number that is told as the bits of floats. `divisors`
-    are lists of which the reciprocals are told, too, by number among all: those of tensors come first."""
+    """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists and of
+    numbers that bound loops, and faster passes to outputs and intermediate tensors. `float_lists` and
+    `float_numbers` have a bit for each list and each number passed as the bits of floats. `divisors` are the
+    lists that come with reciprocals, by number among all lists; those of tensors come first."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
@@ -124,7 +126,7 @@ class DefinitionShader(NamedTuple):
 
 
 class Activation(NamedTuple):
-    """A fused activation: its operator, and the bits of its parameters."""
+    """A fused activation: its operator, and its parameters as bits."""
 
     kind: int
     parameter0: int
@@ -132,12 +134,12 @@ class Activation(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A box of `sizes` over which the products of a contraction run, too; no sizes where there is none.
+    """A box of `sizes` over which the products of a contraction also run; no sizes if there is no window.
 
-    For each of its dimensions, in which the last ones of the factors are read: the output's dimension in
-    `axes`, and the coordinates where the output's and the window's are 0 (`first`), where the output's is 1
-    (`steps`), and where the window's is 1 (`taps`), of the right factor before they are divided by
-    `right_divisors`; what leaves a remainder is no product.
+    For each of its dimensions, which index the last ones of the factors: the output's dimension in `axes`;
+    and the coordinates at output and window coordinate 0 (`first`), at output coordinate 1 (`steps`), and at
+    window coordinate 1 (`taps`). Those of the right factor are still to be divided by `right_divisors`; if
+    that leaves a remainder, there is no product.
     """
 
     sizes: Sizes
@@ -152,9 +154,9 @@ class Window(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Where places of a window are: in each of its dimensions, the coordinates where the output's and the
-    window's are 0 (`first`), where the output's is 1 (`steps`), and where the window's is 1 (`taps`), and the
-    sizes of the box that they are in or outside of."""
+    """The taps of a window: in each dimension the coordinates at output and window coordinate 0 (`first`), at
+    output coordinate 1 (`steps`), and at window coordinate 1 (`taps`), and the sizes of the box that they
+    must lie in (`limits`)."""
 
     first: Sizes
     steps: Sizes
@@ -163,9 +165,9 @@ class Frame(NamedTuple):
 
 
 class Sliding(NamedTuple):
-    """A window of `sizes` on the last dimensions of a tensor, along those of the output in `axes`; no sizes
-    where there is none. `places` has what factors of a contraction have. Of `counted`, the places of the
-    window in its box are counted."""
+    """A window of `sizes` over the last dimensions of a tensor, along the output's dimensions in `axes`; no
+    sizes if there is none. `places` is as for the factors of a contraction. The taps that lie in the box of
+    `counted` are counted."""
 
     places: Sizes
     sizes: Sizes
@@ -175,13 +177,13 @@ class Sliding(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What is read for the products of a contraction, each sum of which has `depth` of them, or so many at
-    each place of the window. `applies`: it is one, of floats or of bytes.
+    """What the products of a contraction read; each sum has `depth` of them, or as many per tap. `applies`:
+    there is a contraction, of floats or of bytes.
 
-    For each dimension of a factor, those of the window apart, the dimension of the output whose coordinate is
-    taken, or the output's dimension count where it is the number of the product; more stands for 0. What is
-    subtracted from bytes, if anything is (`lessens_left`, `lessens_right`), depends on the coordinates of the
-    output in `left_less` and `right_less`.
+    For each dimension of a factor apart from the window's: the dimension of the output that indexes it, or
+    the rank of the output if k does; anything larger stands for index 0. The zero points of bytes, if there
+    are any (`lessens_left`, `lessens_right`), depend on the output coordinates in `left_less` and
+    `right_less`.
     """
 
     applies: bool
@@ -196,18 +198,18 @@ class Factors(NamedTuple):
 
 
 class Separable(NamedTuple):
-    """How many dimensions have taps, and for each pass of them 1 if it applies, else 0."""
+    """The rank of the taps, and for each separable pass 1 if it applies, else 0."""
 
     rank: int
     applies: Sizes
 
 
 class Definition(NamedTuple):
-    """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
-    the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
-    are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
-    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0.
-    `covering`: the sizes of the box around an element whose entries are added up."""
+    """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
+    depend on the description alone; `elements` are numbers of a tensor's type, two words each. `is_double`:
+    floats are computed in double precision. `reduced`: for each dimension 1 if rows run along it, else 0;
+    empty if there are no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `covering`: the
+    sizes of the box around an element whose entries are summed."""
 
     is_double: bool
     tensors: Tensors

@@ -1,7 +1,7 @@
-"""Computation element by element: variants of the shader, and what each is told.
+"""Element-wise computation: variants of the shader, and their constants.
 
-Aligned shaders go through all tensors in step: dimensions are merged as far as every tensor allows, and
-vectors of neighbours are computed at once where the layouts have them. Others find each element from its
+Aligned shaders step through all tensors together: dimensions are merged as far as all tensors allow, and
+vectors of adjacent elements are computed at once where layouts permit. Others locate each element by its
 coordinate.
 """
 
@@ -49,12 +49,12 @@ NONE = -1
 
 
 class Map(NamedTuple):
-    """What a shader that works element by element is told.
+    """The planner's input.
 
-    `tensors` are those that it reads, then the one that it writes; `over` is the number of the one whose
-    elements are gone through. `elements` are numbers of a tensor's type, two words each. `arrays` have a
-    number for each dimension; of a shader that is aligned, it is where in the output the tensor begins that
-    is gone through.
+    `tensors` are its inputs, followed by its output; `over` is the number of the tensor whose elements it
+    visits. `elements` are numbers of a tensor's type, two words each. `arrays` have a number for each
+    dimension; in an aligned shader, these are the coordinate in the output at which the visited tensor
+    starts.
     """
 
     is_aligned: bool
@@ -67,7 +67,7 @@ class Map(NamedTuple):
 
 
 class MapParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "items"
     groupColumns: int
     "thread groups along x"
@@ -79,7 +79,7 @@ class MapParams(NamedTuple):
 
 
 def plan_map(out: Planning, told: Map) -> None:
-    """A dispatch."""
+    """One dispatch."""
     for tensor in told.tensors:
         check_span(out, tensor)
     for switch in told.switches:
@@ -99,7 +99,7 @@ def plan_map(out: Planning, told: Map) -> None:
 
 
 def plan_coordinates(out: Planning, told: Map) -> None:
-    """Elements by their coordinates: vectors of neighbours where these are the output's own."""
+    """By coordinates: in vectors if these are the output's own."""
     output, is_own = told.tensors[-1], told.over == len(told.tensors) - 1
     sizes = told.tensors[told.over].sizes
     for tensor in told.tensors:
@@ -124,7 +124,7 @@ def plan_coordinates(out: Planning, told: Map) -> None:
 
 
 def has_vectors(told: Map, loops: Loops, place: int, along: int, vector: int) -> bool:
-    """Whether vectors of a tensor are neighbours along a loop."""
+    """Whether a tensor can be loaded in vectors along a loop."""
     bits = told.tensors[place].bits
     loaded = bits * vector
     if bits < 8 or (loaded != 32 and loaded != 64 and loaded != 128) or loops[along].strides[place] != 1:
@@ -136,7 +136,7 @@ def has_vectors(told: Map, loops: Loops, place: int, along: int, vector: int) ->
 
 
 def other_loop(told: Map, loops: Loops, vector: int) -> int:
-    """The other dimension of blocks, along which an input is better read, if they are any use."""
+    """The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use."""
     if vector > 1 and len(loops) <= MAX_RANK - 2:
         for along in range(len(loops) - 1):
             if loops[along].size % vector == 0:
@@ -147,7 +147,7 @@ def other_loop(told: Map, loops: Loops, vector: int) -> int:
 
 
 def patches(other: Loop, inner: Loop, vector: int) -> Loops:
-    """Loops over square blocks, neighbours along both dimensions one after the other."""
+    """Loops over patches of square blocks, so that neighbouring threads stay close along both dimensions."""
     high = gcd(PATCH_HEIGHT, other.size // vector)
     wide = gcd(PATCH_WIDTH, inner.size // vector)
     found: Loops = []
@@ -163,7 +163,7 @@ def patches(other: Loop, inner: Loop, vector: int) -> Loops:
 
 
 def plan_aligned(out: Planning, told: Map) -> None:
-    """All tensors in step, as their sizes are those of what is gone through."""
+    """All tensors in step, since they have the sizes of the one visited."""
     output = told.tensors[-1]
     begins: Words = []
     for array in told.arrays:

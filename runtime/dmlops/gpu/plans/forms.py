@@ -1,4 +1,4 @@
-"""What plans of faster forms begin with, of those that need no intermediate tensors."""
+"""The beginning of plans for faster forms that need no intermediate tensors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from .told import NO_MEMBER, Tensor
 
 
 def begin_form(out: Planning, told: Definition, shader: DefinitionShader, output: Tensor) -> Known:
-    """Refuses tensors that shaders cannot address and an output of more elements than they count, and tells
-    all tensors and what else the description gives alone. The output stands in for those that are absent."""
+    """Refuses tensors that shaders cannot address, and an output with more elements than they count; then
+    tells all tensors and whatever else depends on the description alone. The output stands in for absent
+    tensors."""
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:

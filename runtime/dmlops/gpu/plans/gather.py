@@ -1,4 +1,5 @@
-"""Elements that an index tensor chooses: which variant of the shader moves them, and what it is told."""
+"""Gathers, elements that an index tensor selects: which variant of the shader moves them, and its
+constants."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ OUTPUT = 2
 
 
 class Gather(NamedTuple):
-    """What a shader that gathers is told; of the tensors, also how many bytes they have."""
+    """The planner's input, including the size of each tensor in bytes."""
 
     input: Tensor
     indices: Tensor
@@ -54,7 +55,7 @@ class GatherLookup(NamedTuple):
 
 
 class GatherParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "vectors in OutputTensor"
     groupColumns: int
     "thread groups along x"
@@ -68,10 +69,10 @@ class GatherParams(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """`output[o] = input[i + sum(wrap(index[x + l.offset], l.size) * l.stride)]` in elements of so many
+    """`output[o] = input[i + sum(wrap(index[x + l.offset], l.size) * l.stride)]`, in elements of `bytes`
     bytes.
 
-    `o`, `i` and `x` are the sums of coordinate times stride over the loops, outermost first.
+    `o`, `i` and `x` are sums of coordinate times stride over the loops, outermost first.
     """
 
     bytes: int
@@ -80,7 +81,7 @@ class Moved(NamedTuple):
 
 
 def check_reach(out: Planning, tensor: Tensor, bytes: int, span: int) -> None:
-    """Shaders do not check bounds, so nothing may reach beyond a tensor or count past 32 bits."""
+    """Shaders do not check bounds, so nothing may reach beyond a tensor or overflow 32 bits."""
     if span < COUNT_LIMIT and span * tensor.bits > bytes * 8:
         out.refuse(Reason.BEYOND, tensor.buffer.member, span - 1)
     if span >= COUNT_LIMIT:
@@ -111,14 +112,14 @@ def checked_loops(out: Planning, told: Gather) -> Loops:
 
 
 def or_lone(loops: Loops) -> Loops:
-    """Loops, at least one."""
+    """The loops, or a single iteration if there are none."""
     if len(loops) == 0:
         return [Loop(1, [0, 0, 1])]
     return loops
 
 
 def widened(moved: Moved) -> Moved:
-    """The same movement in elements of up to 16 bytes, where it copies runs of them."""
+    """The same movement in wider elements, up to 16 bytes, if it copies contiguous runs."""
     inner = moved.loops[-1]
     if inner.strides[INPUT] != 1 or inner.strides[INDICES] != 0 or inner.strides[OUTPUT] != 1:
         return moved
@@ -143,10 +144,10 @@ def widened(moved: Moved) -> Moved:
 
 
 def striped(moved: Moved) -> Moved:
-    """The same movement down strips of a cache line, where the index chooses the row to read from.
+    """The same movement down strips as wide as a cache line, if indices select the row to read from.
 
-    Row by row, every element of a row may come from another row; by the time its neighbours in memory are
-    wanted, the cache has lost them. The rows of a strip fit.
+    Row by row, each element of a row may come from another row of the input, and by the time its neighbours
+    in memory are needed, the cache has evicted them. The rows of a strip fit.
     """
     rank = len(moved.loops)
     if rank < 2 or rank >= MAX_RANK:
@@ -164,13 +165,13 @@ def striped(moved: Moved) -> Moved:
 
 
 def moved_of(out: Planning, told: Gather) -> Moved:
-    """The movement as it is, in as few loops as possible."""
+    """The movement as described, in as few loops as possible."""
     loops = or_lone(merged(checked_loops(out, told)))
     return Moved(told.output.bits // 8, loops, told.movement.lookups)
 
 
 def tuple_width(moved: Moved, index_bits: int) -> int:
-    """How many of an element's indices are loaded at once, where they lie side by side; else 1."""
+    """How many of an element's indices are loaded at once, if they are contiguous; else 1."""
     width = gcd(len(moved.lookups), 128 // index_bits)
     for loop in moved.loops:
         width = gcd(width, loop.strides[INDICES])
@@ -181,7 +182,7 @@ def tuple_width(moved: Moved, index_bits: int) -> int:
 
 
 def plan_gather(out: Planning, told: Gather) -> None:
-    """The one dispatch that gathers, in the fastest variant of the shader."""
+    """The one dispatch that gathers, with the fastest variant of the shader."""
     moved = striped(widened(moved_of(out, told)))
     inner = moved.loops[-1]
     bits = moved.bytes * 8
@@ -190,7 +191,7 @@ def plan_gather(out: Planning, told: Gather) -> None:
     unroll = max(1, min(GATHER_UNROLL, GATHER_BITS // (bits * vector)))
     index_vector = tuple_width(moved, told.indices.bits)
     by_tuples = index_vector > 1
-    if by_tuples and bits > 8:  # bytes are written four at once, or by atomic operations
+    if by_tuples and bits > 8:  # bytes are written in fours, or by atomics
         vector, unroll = gcd(vector, TUPLE_VECTOR), 1
     if inner.strides[INDICES] == 1:
         index_vector = gcd(vector, 128 // told.indices.bits)

@@ -1,4 +1,5 @@
-"""What shaders of definitions are told of the description alone: macros, resources, words of constants."""
+"""What shaders of definitions are told that depends on the description alone: macros, resources,
+constants."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ Lists = Annotated[list[int], 512]
 
 
 class Fused(NamedTuple):
-    """Fused activations as words, and a bit for each kind of activation that is among them."""
+    """Fused activations as words, and a bit mask of their kinds."""
 
     words: Annotated[list[int], 32]
     kinds: int
 
 
 class Known(NamedTuple):
-    """What the description alone gives: lists, fused activations and numbers, as words of constants."""
+    """What depends on the description alone: lists, fused activations and numbers, as words of constants."""
 
     lists: Lists
     activations: Annotated[list[int], 32]
@@ -31,22 +32,22 @@ class Known(NamedTuple):
 
 
 def counted(out: Planning, value: int) -> int:
-    """An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they
-    count to less."""
+    """An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as
+    none, since they count to less."""
     if not -(2**31) <= value < 2**32:
         out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
     return value % 2**32 if value < 2**31 else 2**31 - 1
 
 
 def eight(out: Planning, entries: Sizes) -> Eight:
-    """The words of a list of integers."""
+    """A list of integers as words, zero-padded to eight."""
     words: Eight = [entry if 0 <= entry < 2**31 else counted(out, entry) for entry in entries]
     words.extend([0] * (8 - len(words)))
     return words
 
 
 def padded(entries: Sizes) -> Eight:
-    """Words, with zeros up to eight."""
+    """Words, zero-padded to eight."""
     words: Eight = []
     words.extend(entries)
     words.extend([0] * (8 - len(entries)))
@@ -54,12 +55,12 @@ def padded(entries: Sizes) -> Eight:
 
 
 def reciprocal(divisor: int) -> int:
-    """By which shaders multiply instead; those less than 1 stand for 1."""
+    """What shaders multiply by instead of dividing; divisors below 1 count as 1."""
     return (2**32 - 1) // max(divisor, 1)
 
 
 def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
-    """The least value of a data type, as HLSL."""
+    """The least value of a data type, in HLSL."""
     if is_float:
         return "asfloat(0xff800000u)"
     if not is_signed:
@@ -70,7 +71,7 @@ def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
 
 
 def highest(bits: int, is_float: bool, is_signed: bool) -> str:
-    """The greatest value of a data type, as HLSL."""
+    """The greatest value of a data type, in HLSL."""
     if is_float:
         return "asfloat(0x7f800000u)"
     if is_signed:
@@ -83,7 +84,7 @@ def highest(bits: int, is_float: bool, is_signed: bool) -> str:
 
 
 def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
-    """The macros and resources of tensors, and the words of their sizes and strides."""
+    """Defines the macros and binds the resources of tensors; returns their sizes and strides as words."""
     lists: Lists = []
     for tensor in told.tensors:
         define_tensor(out, tensor)
@@ -107,7 +108,7 @@ def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
 
 
 def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) -> Fused:
-    """The words of fused activations, and a bit for each kind that is among them."""
+    """The words of fused activations, and a bit mask of their kinds."""
     words: Annotated[list[int], 32] = []
     kinds = 0
     for activation in told.activations:
@@ -130,8 +131,8 @@ def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) 
 def tell_known(
     out: Planning, told: Definition, shader: DefinitionShader, wanted: int, firsts: Words, stand_in: Buffer
 ) -> Known:
-    """The macros and resources of tensors, and what the description alone gives. Intermediate tensors, those
-    that are `wanted`, as bits, begin at the words `firsts` of scratch."""
+    """Defines the macros and binds the resources of tensors; returns what depends on the description alone.
+    The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
     define_type(out, "REAL", 64 if told.is_double else 32, True, True)
     lists = tell_tensors(out, told, stand_in)
     for place, kept in enumerate(shader.kept):

@@ -1,4 +1,4 @@
-"""Loops over dimensions, and what shaders are told of them."""
+"""Loops over dimensions, and their form in shaders."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .reasons import Reason
 from .told import NO_MEMBER, Buffer, Groups, Number, Sizes, Tensor, Tensors
 
 COUNT_LIMIT = 2**32
-"""Shaders count elements in 32 bits: every tensor spans fewer elements than this."""
+"""Shaders count elements in 32 bits: every tensor spans fewer than this."""
 
 MAX_GROUPS = 65535
-"""In one dimension: the limit of Direct3D 12 and of many Vulkan drivers."""
+"""Per dimension: the limit of Direct3D 12 and of many Vulkan drivers."""
 
 Strides = Annotated[Sequence[int], 16]
 Row = Annotated[list[int], 16]
@@ -22,7 +22,7 @@ Words = Annotated[list[int], 64]
 
 
 class Loop(NamedTuple):
-    """The size of a dimension, and the stride of each tensor in it."""
+    """The size of a dimension, and each tensor's stride along it."""
 
     size: int
     strides: Strides
@@ -32,7 +32,7 @@ Loops = Annotated[list[Loop], 16]
 
 
 class Dimension(NamedTuple):
-    """A loop of a shader: its size, three numbers that divide by it, and strides."""
+    """A loop in a shader: its size, three numbers that divide by it, and strides."""
 
     size: int
     "elements, or vectors of them"
@@ -52,7 +52,7 @@ def ceil_div(number: int, divisor: int) -> int:
 
 
 def power_below(number: int, limit: int) -> int:
-    """The greatest power of 2 that is no more than either."""
+    """The greatest power of 2 that is not above either."""
     power = 1
     while 2 * power <= min(number, limit):
         power = 2 * power
@@ -60,13 +60,13 @@ def power_below(number: int, limit: int) -> int:
 
 
 def times(a: int, b: int) -> int:
-    """The product of counts; COUNT_LIMIT for all that are as large."""
+    """The product of counts, saturating at COUNT_LIMIT."""
     product = a * b
     return product if product < COUNT_LIMIT else COUNT_LIMIT
 
 
 def element_count(sizes: Sizes) -> int:
-    """The product of sizes; COUNT_LIMIT at most."""
+    """The product of sizes, saturating at COUNT_LIMIT."""
     count = 1
     for size in sizes:
         count = times(count, size)
@@ -74,7 +74,7 @@ def element_count(sizes: Sizes) -> int:
 
 
 def repeats(loops: Loops) -> int:
-    """How often the body of a nest of loops runs; COUNT_LIMIT at most."""
+    """How often the body of nested loops runs, saturating at COUNT_LIMIT."""
     count = 1
     for loop in loops:
         count = times(count, loop.size)
@@ -82,7 +82,7 @@ def repeats(loops: Loops) -> int:
 
 
 def bind(out: Planning, tensor: Tensor, buffer: Buffer) -> None:
-    """The next resource of the next dispatch: a tensor, as `buffer`."""
+    """Binds a tensor, as `buffer`, to the next resource of the next dispatch."""
     if tensor.is_output:
         out.write(buffer)
     else:
@@ -90,7 +90,7 @@ def bind(out: Planning, tensor: Tensor, buffer: Buffer) -> None:
 
 
 def check_span(out: Planning, tensor: Tensor) -> None:
-    """Refuses a tensor with more elements, gaps included, than shaders count to."""
+    """Refuses a tensor that spans more elements, gaps included, than shaders count."""
     span, longest = 1, 1
     for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
         span += (size - 1) * stride
@@ -100,12 +100,12 @@ def check_span(out: Planning, tensor: Tensor) -> None:
 
 
 def continues(outer: Loop, inner: Loop) -> bool:
-    """Whether one loop over both goes the same way."""
+    """Whether one loop can replace the two."""
     return outer.strides == [inner.size * step for step in inner.strides]
 
 
 def merged_in_order(loops: Loops) -> Loops:
-    """The same loops in the same order, as few as possible: none where there is one coordinate alone."""
+    """The same loops in the same order, merged as far as possible: none if there is only one coordinate."""
     found: Loops = []
     for loop in loops:
         if loop.size > 1:
@@ -117,7 +117,7 @@ def merged_in_order(loops: Loops) -> Loops:
 
 
 def merged(loops: Loops) -> Loops:
-    """The same loops, as few as possible, the last tensor's greatest stride outermost."""
+    """The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost."""
     ordered: Loops = []
     for loop in loops:
         if loop.size > 1:
@@ -129,7 +129,7 @@ def merged(loops: Loops) -> Loops:
 
 
 def in_steps(loop: Loop, step: int) -> Loop:
-    """A loop over every so many elements."""
+    """A loop over every `step`-th element."""
     return Loop(loop.size // step, [step * stride for stride in loop.strides])
 
 
@@ -145,32 +145,32 @@ def dimension(size: int, strides: Row) -> Dimension:
 
 
 def dimensions(loops: Loops) -> Dimensions:
-    """Loops as shaders take them. Negative strides become what adds up to the same in 32 bits."""
+    """Loops as shaders take them. Negative strides become their 32-bit two's complement."""
     return [dimension(loop.size, [stride % 2**32 for stride in loop.strides]) for loop in loops]
 
 
 def extents(sizes: Sizes) -> Dimensions:
-    """Dimensions of these sizes, which no strides go along with."""
+    """Dimensions of these sizes, without strides."""
     return [dimension(size, []) for size in sizes]
 
 
 def lone(tensors: int, stride: int) -> Loop:
-    """The loop over one coordinate alone."""
+    """The loop over a single coordinate."""
     return Loop(1, [stride for _ in range(tensors)])
 
 
 def vector_width(bits: int, size: int, stride: int, others: Words) -> int:
-    """Elements that one store can write: neighbours along a loop, at most 4 of them and 16 bytes."""
+    """Elements that one store can write: adjacent ones along a loop, at most 4 and at most 16 bytes."""
     if stride != 1 or bits < 8:
         return 1
     vector = gcd(min(4, 128 // bits), size)
     for other in others:
         vector = gcd(vector, other)
-    return 1 if bits == 8 and vector < 4 else vector  # bytes are written by whole words
+    return 1 if bits == 8 and vector < 4 else vector  # bytes are written as whole words
 
 
 def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:
-    """Thread groups for that many threads, each of which numbers so many items."""
+    """Thread groups for that many threads, each of which counts `each` items."""
     groups = ceil_div(threads, in_group)
     rows = ceil_div(groups, MAX_GROUPS)
     columns = ceil_div(groups, rows)
@@ -180,7 +180,7 @@ def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:
 
 
 def integer(out: Planning, value: int) -> int:
-    """An integer as 32 bits, which it must fit with a sign."""
+    """An integer as 32 bits; it must fit as a signed one."""
     if not -(2**31) <= value < 2**31:
         out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
     return value % 2**32
@@ -192,7 +192,7 @@ def word(out: Planning, number: Number) -> int:
 
 
 def across(tensors: Tensors, axis: int) -> Loops:
-    """Loops over all dimensions of the first tensor but the axis, merged; there is at least one."""
+    """Loops over all dimensions of the first tensor but the axis, merged; at least one."""
     loops: Loops = []
     for place, size in enumerate(tensors[0].sizes):
         if place != axis:

@@ -1,9 +1,9 @@
-"""The output of a contraction as matrices, and how the factors are read for their elements.
+"""The output of a contraction as matrices, and how the factors are read for them.
 
-Of the dimensions that only the left factor has, the longest counts their rows, of those that only the right
-one has, the longest counts their columns; all other dimensions count matrices, along which a factor may have
-a step of 0. With a window, each group of channels is a matrix, or each phase of one, and all dimensions but
-that of the channels count columns.
+Rows run along the longest dimension that only the left factor has, columns along the longest that only the
+right factor has; all other dimensions form the batch, along which a factor may have stride 0. With a window,
+each channel group, or each phase of one, is a matrix, and its columns run along all dimensions but the
+channels.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .phases import has_phases, is_divided, is_pointwise, most_places, phase_cou
 from .told import NONE, Sizes, Tensor
 from .tuning import TILE_PRODUCTS
 
-MOST_BYTES = 33025  # products of two differences of bytes, up to 255 * 255, whose sum has 32 bits
+MOST_BYTES = 33025  # products of two differences of bytes, each at most 255 * 255, whose sum fits in 32 bits
 
 
 class Side(NamedTuple):
-    """How a factor is read: its steps along the dimensions of the output, and from one product to the next.
+    """How a factor is read: its strides along the dimensions of the output (`steps`) and along k (`depth`).
 
-    `vector` neighbours in memory are read at once: of one sum if `is_along`, else of as many rows or columns.
-    With a window, `matrix` is the step from one group of channels to the next, of the left factor.
+    `vector` adjacent elements are loaded at once, along k if `is_along`, else across rows or columns. With a
+    window, `matrix` is the left factor's stride from one channel group to the next.
     """
 
     steps: Eight
@@ -36,8 +36,8 @@ class Side(NamedTuple):
 
 
 class TapStep(NamedTuple):
-    """How far apart elements of the left factor are at neighbouring places of the window, counted row by row.
-    `is_even`: that is always the same."""
+    """The left factor's stride from one tap to the next in row-major order. `is_even`: it is the same for all
+    of them."""
 
     is_even: bool
     step: int
@@ -46,9 +46,9 @@ class TapStep(NamedTuple):
 class Matrices(NamedTuple):
     """The output as matrices. `is_worth`: tiles are faster than the definition.
 
-    `sizes` are those of the output, 1 along rows, and along columns unless there is a window. `run` are the
-    neighbours along a row that lie side by side in the output. Where there are phases, `sizes` and `columns`
-    are those of the largest, and so is `depth`. `tap` is that of the left factor, where there is a window.
+    `sizes` are those of the output, with 1 along rows, and along columns unless there is a window. `run`
+    elements of a row are contiguous in the output. With phases, `sizes`, `columns` and `depth` are those of
+    the largest. `tap` is that of the left factor, if there is a window.
     """
 
     is_worth: bool
@@ -59,21 +59,21 @@ class Matrices(NamedTuple):
     columns: int
     run: int
     depth: int
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     left: Side
     right: Side
     tap: TapStep
 
 
 def no_matrices() -> Matrices:
-    """Those of an output for which tiles are no faster."""
+    """For outputs that tiles do not speed up."""
     nothing = padded([])
     side = Side(nothing, 0, 0, False, 1)
     return Matrices(False, nothing, NONE, NONE, 1, 1, 1, 0, 1, side, side, TapStep(True, 0))
 
 
 def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
-    """The longest dimension that only one factor has; NONE where there is none."""
+    """The longest dimension that only one factor has, or NONE."""
     found, longest = NONE, 0
     for axis, size in enumerate(sizes):
         if size > longest and axis in places and axis not in others:
@@ -82,8 +82,8 @@ def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
 
 
 def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) -> Side:
-    """How a factor is read, of which `axis` counts rows or columns. Along a dimension of the output it goes
-    as far as along all of its own in which that coordinate is taken."""
+    """How a factor is read whose rows or columns run along `axis`. Its stride along a dimension of the output
+    is the sum of its own strides over all dimensions indexed by that coordinate."""
     steps = padded([])
     step = 0
     for place, stride in zip(places, tensor.strides, strict=True):
@@ -97,8 +97,8 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
 
 
 def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int:
-    """How many neighbours of a factor are vectors wherever sums or lines begin, up to `most`; `axis` counts
-    that many rows or columns."""
+    """The widest vector, up to `most`, that fits wherever sums or lines start; `axis` has that many rows or
+    columns."""
     if (side.depth if side.is_along else side.steps[axis]) != 1:
         return 1
     vector = gcd(most, depth) if side.is_along else gcd(gcd(most, lines), side.depth)
@@ -109,7 +109,7 @@ def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int
 
 
 def merged_last(output: Tensor, row_axis: int) -> int:
-    """How many of the last dimensions lie side by side in the output, behind that of rows."""
+    """How many of the output's last dimensions, after that of rows, are contiguous."""
     run, count = 1, 0
     for place in range(len(output.sizes)):
         axis = len(output.sizes) - 1 - place
@@ -121,7 +121,7 @@ def merged_last(output: Tensor, row_axis: int) -> int:
 
 
 def side_by_side(output: Tensor, row_axis: int) -> int:
-    """How many elements lie side by side in the output, as loops over its last dimensions reach them."""
+    """How many elements are contiguous in the output, as loops over its last dimensions visit them."""
     run = 1
     for size in output.sizes[len(output.sizes) - merged_last(output, row_axis) :]:
         run *= size
@@ -129,7 +129,7 @@ def side_by_side(output: Tensor, row_axis: int) -> int:
 
 
 def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
-    """The sizes of the output, or of its largest phase, 1 along some dimensions."""
+    """The sizes of the output, or of its largest phase, with 1 along some dimensions."""
     sizes: Eight = []
     sizes.extend(output.sizes)
     for axis in ones:
@@ -142,7 +142,7 @@ def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
 
 
 def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
-    """Whether tiles take the types, and there is enough to do for them."""
+    """Whether tiles support the types, and there is enough work for them."""
     contracted = shader.contracted
     is_whole = told.tensors[contracted.left].bits >= 16 and told.tensors[contracted.right].bits >= 16
     is_whole = is_whole and told.tensors[contracted.output].bits >= 16
@@ -152,12 +152,12 @@ def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
 
 
 def is_of_bytes(told: Definition, shader: DefinitionShader) -> bool:
-    """Whether the factors are bytes less zero points."""
+    """Whether the factors are bytes with zero points."""
     return told.factors.applies and not told.tensors[shader.contracted.left].is_float
 
 
 def sum_depth(told: Definition) -> int:
-    """How many products are in a sum."""
+    """The number of products per sum."""
     return times(told.factors.depth, most_places(told.factors.window))
 
 
@@ -194,7 +194,7 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
 
 
 def tap_step(window: Window, tensor: Tensor) -> TapStep:
-    """The step of the left factor from one place of the window to the next."""
+    """The left factor's stride from one tap to the next."""
     is_even, is_ordered = True, True
     step, following = 0, 0
     for place in range(len(window.sizes)):
@@ -210,7 +210,7 @@ def tap_step(window: Window, tensor: Tensor) -> TapStep:
 
 
 def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
-    """The output as matrices, with a window: one for each phase of each group."""
+    """The output as matrices, with a window: one matrix per phase of each channel group."""
     factors, window, contracted = told.factors, told.factors.window, shader.contracted
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     output = told.tensors[contracted.output]
@@ -220,7 +220,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
     rows = output.sizes[row_axis] // groups
     columns = 1
     for size in sizes:
-        columns = times(columns, max(size, 1))  # 0 stands behind the last dimension
+        columns = times(columns, max(size, 1))  # 0 pads the list beyond the last dimension
     depth = sum_depth(told)
     is_straight = has_phases(window, output)
     if is_of_bytes(told, shader):
@@ -260,7 +260,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
 
 
 def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
-    """Whether places of the window are outside of the tensor."""
+    """Whether any tap lies outside of the tensor."""
     found = False
     behind = len(tensor.sizes) - len(window.sizes)
     for d, first in enumerate(window.right_first):
@@ -273,8 +273,8 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
 
 
 def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
-    """How many neighbouring columns are vectors in the right factor, wherever they begin: more than 1 where
-    each element meets one place of the window, and these lie side by side along all of its dimensions."""
+    """How many adjacent columns form a vector in the right factor, wherever they start: more than 1 only if
+    each element meets a single tap, and these are contiguous along all of the window's dimensions."""
     run = 1
     is_whole = True
     behind = len(tensor.sizes) - len(window.sizes)
@@ -294,12 +294,12 @@ def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
 
 
 def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
-    """Steps along the dimensions of the output, of which a factor has one."""
+    """Strides along the dimensions of the output, for a factor that has only one of them."""
     return padded([stride if d == axis else 0 for d in range(len(output.sizes))])
 
 
 def first_of(window: Window, tensor: Tensor) -> int:
-    """Where the left factor is read at the first place of the window."""
+    """The left factor's offset at the first tap."""
     first = 0
     for d, coordinate in enumerate(window.left_first):
         first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
@@ -312,7 +312,7 @@ def tiles_of(found: Matrices, rows: int, columns: int) -> int:
 
 
 def output_vector(found: Matrices, output: Tensor) -> int:
-    """Neighbours along a row that a thread stores at once."""
+    """Adjacent elements of a row that a thread stores at once: 1 or 4."""
     vector = gcd(4, found.run)
     for axis, stride in enumerate(output.strides):
         if output.sizes[axis] > 1 and stride >= found.run:

@@ -1,8 +1,9 @@
-"""Contractions of halves by matrix units, where a device has them; all others by ordinary arithmetic.
+"""Contractions of halves by matrix units, on devices that have them.
 
-The output is seen as matrices, as there. Tiles of the factors lie in group memory as they lie in memory,
-eight halves beside each other; each wave of a group multiplies 16x16 blocks of them. A convolution gathers
-its right factor from the places of the window; the weights are put in order first, by another dispatch.
+The output is treated as matrices, as in `contraction`. Tiles of the factors are stored in shared memory as
+they lie in memory, eight halves to a vector, and each wave of a group multiplies 16x16 blocks of them. A
+convolution is an implicit GEMM that gathers its right factor tap by tap; another dispatch packs its weights
+first.
 """
 
 from __future__ import annotations
@@ -57,13 +58,14 @@ from .tuning import (
     UNITS_WINDOW_PART,
 )
 
-EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
+EIGHTS_PASS = 2  # packs a convolution's left factor; relative to the contraction's number
 WAVE = 32  # threads
-GROUP_MEMORY = 48 * 1024  # bytes, which devices with matrix units have to have
+GROUP_MEMORY = 48 * 1024  # bytes of shared memory; detection requires that much for matrix units
 
 
 class UnitTile(NamedTuple):
-    """What a group works out, `depth` products at once, and a wave of it; so many tiles are read `ahead`."""
+    """A group's tile of the output, the `depth` of its k-loop, each wave's share, and how many tiles are
+    prefetched `ahead`."""
 
     rows: int
     columns: int
@@ -74,8 +76,9 @@ class UnitTile(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Places of a window along its last dimension of which tiles have products at once, how many columns the
-    last is behind the first, and the columns of a row of the output."""
+    """The `taps` along a window's last dimension whose products tiles hold at once, how many columns
+    (`reach`) the last of them lies behind the first, and the columns (`pitch`) that a row of the output
+    counts with padding."""
 
     taps: int
     reach: int
@@ -83,7 +86,7 @@ class Row(NamedTuple):
 
 
 class Halves(NamedTuple):
-    """How a factor is read: `vector` neighbours at once, of one sum if `is_along`, else of as many rows or
+    """How a factor is loaded: `vector` adjacent halves at once, along k if `is_along`, else across rows or
     columns."""
 
     is_along: bool
@@ -95,13 +98,13 @@ def is_half(tensor: Tensor) -> bool:
 
 
 def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
-    """How a factor that is a matrix is read, of which `axis` counts that many rows or columns."""
+    """How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns."""
     return Halves(side.is_along, side_vector(side, axis, lines, depth, 8))
 
 
 def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
-    """How the right factor of a convolution is read: eight pixels beside each other where elements meet one
-    place of the window, which is always inside, else element by element."""
+    """How a convolution's right factor is loaded: eight adjacent pixels at once if each output element meets
+    one tap, which is never outside, else element by element."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     output = told.tensors[shader.contracted.output]
     behind = len(right.sizes) - len(window.sizes)
@@ -128,15 +131,15 @@ def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
 
 
 def right_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Halves:
-    """How the right factor is read."""
+    """How the right factor is loaded."""
     if found.column_axis == NONE:
         return pixels_of(told, shader)
     return halves_of(found.right, found.column_axis, found.columns, found.depth)
 
 
 def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
-    """The places of a window that tiles have at once. Then rows of the output count as many columns as keep
-    windows from the next row of the tensor: zeros before that are also those behind this one."""
+    """The taps that tiles hold at once. Each row of the output then counts as many columns as keep its
+    windows clear of the tensor's next row: the zeros before that row also end this one."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     if found.column_axis != NONE or is_divided(window):
         return Row(1, 0, 0)
@@ -155,7 +158,7 @@ def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
 
 
 def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
-    """The same, with more columns for a row of the output where tiles have several places at once."""
+    """The same matrices, with padded output rows if tiles hold several taps at once."""
     if row.taps == 1:
         return found
     axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
@@ -164,8 +167,8 @@ def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
 
 
 def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
-    """The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such
-    that few groups have many products between barriers, and many groups read little for each."""
+    """The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups,
+    one with many products between barriers; if there are many, one with few loads per product."""
     if tiles_of(found, 64, 128) <= 2 * UNITS_GROUPS:
         deep = UnitTile(64, 128, gcd(32, channels), 32, 32, 1)
         if has_room(deep, row):
@@ -178,15 +181,15 @@ def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
 
 
 def has_room(tile: UnitTile, row: Row) -> bool:
-    """Whether a tile of both factors leaves group memory to others; lines are whole vectors and one more."""
+    """Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector."""
     left = tile.rows * (row.taps * tile.depth // 8 + 1)
     right = (tile.columns + row.reach) * (tile.depth // 8 + 1)
     return left + right < UNITS_MEMORY // 16
 
 
 def window_tile_for(found: Matrices, channels: int) -> UnitTile:
-    """The tile that suits matrices under a window: as large as leaves enough of them. `channels` are those of
-    a place of the window."""
+    """The tile for matrices with a window: as large as leaves enough of them. `channels` are those of one
+    tap."""
     tiles = tiles_of(found, 64, 128)
     if tiles < UNITS_GROUPS:
         return UnitTile(32, 64, 64 if channels % 64 == 0 else 32, 32, 16, 1)
@@ -198,7 +201,7 @@ def window_tile_for(found: Matrices, channels: int) -> UnitTile:
 
 
 def unit_tile_for(found: Matrices) -> UnitTile:
-    """The tile that suits the matrices: as large as leaves enough of them."""
+    """The tile for these matrices: as large as leaves enough of them."""
     if found.rows <= 16:
         return UnitTile(16, 64, 64, 16, 16, 2)
     if found.rows <= TILE_FEW_ROWS:
@@ -210,13 +213,13 @@ def unit_tile_for(found: Matrices) -> UnitTile:
         return UnitTile(64, 128, 64, 32, 32, 2)
     if found.depth <= UNITS_SHORT or tiles_of(found, 128, 128) < 2 * UNITS_GROUPS:
         return UnitTile(128, 128, 32, 64, 32, 1)
-    # Two groups share a processor. NVIDIA H200: 1.12 to 1.28 times as fast as 128 by 256 and 32 deep,
-    # where one group fills a processor.
+    # Two groups share an SM. NVIDIA H200: 1.12 to 1.28 times as fast as 128 by 256 and 32 deep, where one
+    # group fills an SM.
     return UnitTile(128, 128, 64, 64, 64, 1)
 
 
 def phase_tile_for(found: Matrices) -> UnitTile:
-    """The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here."""
+    """The tile for phases: as large as leaves enough of them, since splitting k costs more here."""
     if found.rows <= TILE_FEW_ROWS:
         return UnitTile(32, 64, 32, 32, 16, 1)
     enough = 2 * UNITS_GROUPS
@@ -225,25 +228,26 @@ def phase_tile_for(found: Matrices) -> UnitTile:
     if tiles_of(found, 64, 128) >= enough and found.right.vector > 1:
         return UnitTile(64, 128, 64, 32, 32, 1)
     if tiles_of(found, 64, 128) >= enough:
-        return UnitTile(64, 128, 32, 32, 64, 1)  # what is gathered takes more registers
+        return UnitTile(64, 128, 32, 32, 64, 1)  # gathering takes more registers
     return UnitTile(64, 64, 64, 32, 32, 1)
 
 
 def is_tall(found: Matrices) -> bool:
-    """Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles."""
+    """Whether a convolution has enough rows for tiles 128 high, which load less per product, and enough such
+    tiles."""
     return ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= UNITS_TALL
 
 
 def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
-    """How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that
-    adds them up costs less than that."""
+    """How groups share the work. k is split where there are few tiles, if that gains more than adding up the
+    partial sums costs."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
     groups = times(down * across, found.count)
-    is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # each group has much to wait for
+    is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # much waiting for loads
     enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
     parts = 1
     if row.taps == 1 and found.columns % 4 == 0 and groups < enough and tile.columns > 32:
-        # Of tall tiles one too many would wait for all others.
+        # With tall tiles, one group too many would cost a whole further wave.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
         least = UNITS_WINDOW_PART if found.column_axis == NONE else UNITS_PART
         parts = max(min(wanted, found.depth // least, UNITS_MOST_PARTS), 1)
@@ -251,17 +255,17 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
 
 
 def in_order(found: Matrices) -> int:
-    """The vectors of eight of the left factor of a convolution, put in order."""
+    """The vectors of eight in a convolution's packed left factor."""
     return times(times(found.rows, found.count), ceil_div(found.depth, 8))
 
 
 def unit_threads(tile: UnitTile) -> int:
-    """Threads in a group that works out a tile."""
+    """Threads in a group, given its tile."""
     return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
 
 
 def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether the device has matrix units, both factors are halves, and there is enough to do."""
+    """Whether the device has matrix units, both factors are halves, and there is enough work."""
     contracted = shader.contracted
     is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
     least = TILE_DIRECT_ROWS if found.column_axis == NONE else 2
@@ -270,8 +274,7 @@ def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found
 
 
 def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, given: Matrices) -> None:
-    """One dispatch; one before it where the left factor is put in order, one after it where sums are worked
-    out in parts."""
+    """One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split."""
     contracted, window = shader.contracted, told.factors.window
     output = told.tensors[contracted.output]
     is_windowed = given.column_axis == NONE
@@ -337,7 +340,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
-    """The same with a left factor in order: rows of whole vectors."""
+    """The same matrices with a packed left factor, its rows padded to whole vectors."""
     pitch = ceil_div(found.depth, 8) * 8
     steps = axis_steps(output, found.row_axis, pitch)
     return found._replace(left=Side(steps, 1, times(found.rows, pitch), True, 1))
@@ -368,8 +371,8 @@ def dispatch_single(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for
-    the parts."""
+    """Pass `number`, in which each thread packs one item, or adds up partial sums. The latter waits for
+    these."""
     contracted = shader.contracted
     is_last = number == contracted.number + PARTS_PASS
     vector = output_vector(found, told.tensors[contracted.output]) if is_last else 1

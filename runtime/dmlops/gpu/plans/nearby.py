@@ -1,6 +1,7 @@
-"""Sums of an intermediate tensor in a box around each element, a pass of definitions: gradients of poolings.
+"""Sums of an intermediate tensor over a box around each element, a pass of definitions: gradients of
+poolings.
 
-A group of threads has a tile of the last two dimensions, and works out the entries that it needs itself.
+A group computes a tile of the last two dimensions, and the entries that it needs itself.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from .tuning import NEARBY_COLUMNS, NEARBY_ROOM, NEARBY_ROWS, NEARBY_THREADS
 
 
 class NearbyTile(NamedTuple):
-    """The columns and rows of a group, no rows where there is no room for its entries."""
+    """The columns and rows of a group's tile; no rows if there is no room for the entries."""
 
     across: int
     rows: int
 
 
 def entries_needed(told: Definition, output: Tensor, across: int, rows: int) -> int:
-    """The entries that most tiles need: the box of an element, and what further elements add to it."""
+    """The entries that most tiles need: the box of one element, and what the other elements add to it."""
     count = 1
     sizes, covering = told.kept_sizes[0], told.covering
     for d, size in enumerate(covering):
@@ -38,7 +39,7 @@ def entries_needed(told: Definition, output: Tensor, across: int, rows: int) -> 
 
 
 def nearby_tile(told: Definition, shader: DefinitionShader) -> NearbyTile:
-    """The tile of a group."""
+    """A group's tile."""
     output = told.tensors[shader.nearby.output]
     rank = len(output.sizes)
     if told.is_double or len(told.covering) < 2 or len(told.covering) + shader.nearby.head != rank:
@@ -52,7 +53,7 @@ def nearby_tile(told: Definition, shader: DefinitionShader) -> NearbyTile:
 
 
 def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """One dispatch; the passes of the definition where groups have no room."""
+    """One dispatch; the definition's own passes if groups have no room."""
     tile = nearby_tile(told, shader)
     if tile.rows == 0:
         plan_definition(out, told, shader)

@@ -1,4 +1,4 @@
-"""Coordinates of nonzero elements: counted in blocks, added up, written."""
+"""Coordinates of nonzero elements, by stream compaction: count per block, scan, write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .types import define_moved, define_tensor
 
 
 class Nonzero(NamedTuple):
-    """What a shader that looks for nonzero elements is told."""
+    """The planner's input."""
 
     input: Tensor
     output: Tensor
@@ -28,7 +28,7 @@ class NonzeroResources(NamedTuple):
 
 
 class NonzeroParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the input"
     groupColumns: int
     "thread groups along x"
@@ -42,7 +42,7 @@ class NonzeroParams(NamedTuple):
 
 
 def magnitude(bits: int, is_float: bool) -> str:
-    """The bits of an element that make it nonzero: all, of a float all but the sign."""
+    """A mask of the bits that make an element nonzero: all but the sign of a float, else all."""
     if is_float:
         return "0x7fff" if bits == 16 else "0x7fffffff" if bits == 32 else "0x7fffffffffffffff"
     if bits < 16:
@@ -51,7 +51,7 @@ def magnitude(bits: int, is_float: bool) -> str:
 
 
 def plan_nonzero(out: Planning, told: Nonzero) -> None:
-    """Three dispatches, the second of one group."""
+    """Three dispatches, the second with one group."""
     check_span(out, told.input)
     check_span(out, told.output)
     check_span(out, told.coordinates)

@@ -1,4 +1,5 @@
-"""Factors of a contraction in order: whether another dispatch puts them into scratch as tiles read them."""
+"""Packing the factors of a contraction: whether an earlier dispatch puts them into scratch as tiles read
+them."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from .phases import is_divided
 from .told import NONE
 from .tuning import TILE_COPIED, TILE_COPIED_LINES, TILE_ORDERED
 
-ORDER_PASS = 3  # puts the left factor in order, or both; its number, from the contraction's
+ORDER_PASS = 3  # packs the left factor or copies both; relative to the contraction's number
 
 
 def is_put_in_order(told: Definition, found: Matrices) -> bool:
-    """Whether the left factor is put in order first: where it must be, or where there are enough products."""
+    """Whether the left factor is packed first: where its strides require that, or where there are enough
+    products."""
     window = told.factors.window
     if found.column_axis != NONE:
         return False
@@ -25,13 +27,13 @@ def is_put_in_order(told: Definition, found: Matrices) -> bool:
 
 
 def row_pitch(found: Matrices) -> int:
-    """Words from one product to the next of a left factor in order: its rows, side by side."""
+    """Words per product in a packed left factor: all its rows, padded to vectors."""
     return ceil_div(found.rows, 4) * 4
 
 
 def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
-    """Whether both factors are put in order first where no window is: if one of them has no whole vectors (it
-    `has_gaps`), no two matrices share any of them, and each element is read often."""
+    """Whether both factors are copied first, without a window: if one of them cannot be loaded in whole
+    vectors (it `has_gaps`), no two matrices share any of them, and each element is read often."""
     if not has_gaps or min(found.rows, found.columns) < TILE_COPIED_LINES:
         return False
     for d, size in enumerate(found.sizes):
@@ -43,7 +45,7 @@ def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
 
 
 def copied(found: Matrices, vector: int) -> Matrices:
-    """The same with both factors in order, of which `vector` elements take 16 bytes."""
+    """The same matrices with both factors copied, where `vector` elements take 16 bytes."""
     return found._replace(
         left=line_side(found, found.left, found.row_axis, found.rows, vector),
         right=line_side(found, found.right, found.column_axis, found.columns, vector),
@@ -51,8 +53,8 @@ def copied(found: Matrices, vector: int) -> Matrices:
 
 
 def line_side(found: Matrices, side: Side, axis: int, own: int, vector: int) -> Side:
-    """How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors,
-    and matrices, one after the other."""
+    """The layout of a copied factor, whose `own` rows or columns run along `axis`: lines padded to whole
+    vectors, matrix by matrix."""
     pitch = ceil_div(found.depth if side.is_along else own, vector) * vector
     matrix = times(pitch, own if side.is_along else found.depth)
     steps: Eight = []
@@ -67,5 +69,5 @@ def line_side(found: Matrices, side: Side, axis: int, own: int, vector: int) -> 
 
 
 def copied_words(made: Matrices, vector: int) -> int:
-    """The words of both factors in order."""
+    """The words of both copied factors."""
     return times(times(made.left.matrix + made.right.matrix, made.count), 4) // vector

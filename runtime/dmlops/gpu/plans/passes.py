@@ -1,4 +1,4 @@
-"""Passes of definitions: which of them lead to outputs, and what each goes through."""
+"""Passes of definitions: which of them lead to outputs, and the box that each visits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .told import NONE, Sizes, Tensors
 
 
 def box_of(told: Definition, one: Pass) -> Sizes:
-    """The sizes of what a pass goes through."""
+    """The sizes of the box that a pass visits."""
     if one.box_list != NONE:
         return told.lists[one.box_list]
     if one.box_tensor != NONE:
@@ -17,7 +17,7 @@ def box_of(told: Definition, one: Pass) -> Sizes:
 
 
 def present(tensors: Tensors) -> int:
-    """The tensors that are there, as bits."""
+    """The tensors that are present, as bits."""
     found = 0
     for place, tensor in enumerate(tensors):
         if tensor.is_present:
@@ -26,18 +26,18 @@ def present(tensors: Tensors) -> int:
 
 
 def is_needed(one: Pass, there: int, wanted: int) -> bool:
-    """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
+    """Whether a pass writes an output that is present, or an intermediate tensor that is wanted."""
     return one.writes & wanted != 0 or one.outputs & there != 0
 
 
 def needed(tensors: Tensors, shader: DefinitionShader) -> int:
-    """The intermediate tensors that lead to outputs, and those written with them, as bits."""
+    """The intermediate tensors that lead to outputs, and those written along with them, as bits."""
     return leading(list(shader.passes), present(tensors))
 
 
 def leading(passes: Passes, there: int) -> int:
-    """The same of some passes, where tensors are there as bits say. The last ones come first, since passes
-    read what earlier ones write. Only recurrences read in circles; this ends since bits only ever join."""
+    """The same for some passes, if the tensors in `there` are present. Goes backwards, since passes read what
+    earlier ones write; only recurrences are circular. Ends because bits are only ever added."""
     wanted, before = 0, -1
     is_circular = True
     while is_circular and before != wanted:
@@ -52,8 +52,8 @@ def leading(passes: Passes, there: int) -> int:
 
 
 def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
-    """All passes, where attention reads and writes these tensors of the description: it reads fewer
-    intermediate ones, and others do not write what it writes."""
+    """All passes, if attention accesses these tensors of the description directly: it reads fewer
+    intermediate ones, and other passes do not write what it writes."""
     attention = shader.attention
     read = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
     read = read | bit_of(sources.value, attention.value)
@@ -73,5 +73,5 @@ def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
 
 
 def bit_of(source: int, bit: int) -> int:
-    """A bit, where there is a source."""
+    """The bit, if there is a source."""
     return 0 if source == NONE else 1 << bit

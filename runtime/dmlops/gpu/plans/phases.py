@@ -1,7 +1,9 @@
-"""Windows whose places are quotients: phases of the output, each with a window of its own.
+"""Windows with fractional steps, as in transposed convolutions: phases of the output, each with a window of
+its own.
 
-What leaves a remainder is no product. Elements of the output whose coordinates have the same remainders by
-the divisors, a phase, meet the same places of the window: in each dimension one in a period.
+The coordinate of a tap is a quotient, and taps that leave a remainder contribute nothing. Output elements
+whose coordinates are congruent modulo the divisors form a phase: they meet the same taps, one in every period
+along each dimension.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from .known import Eight
 from .loops import ceil_div, element_count, times
 from .told import Tensor
 
-MOST_PLACES = 16  # for each of a window, of all phases, which have room in scratch for as many as any meets
+MOST_PLACES = 16  # times a window's taps: scratch has room, for each phase, for the most that any meets
 
 
 def is_divided(window: Window) -> bool:
@@ -22,8 +24,8 @@ def is_divided(window: Window) -> bool:
 
 
 def has_phases(window: Window, output: Tensor) -> bool:
-    """Whether phases are worth it: what is next to an element in its phase is next to it on the right factor,
-    too, all phases are there, and not many meet no place at all."""
+    """Whether phases are worth it: neighbours within a phase are also neighbours on the right factor, no
+    phase is empty, and few phases meet no tap at all."""
     places = times(phase_count(window), most_places(window))
     found = places <= MOST_PLACES * element_count(window.sizes)
     for d, divisor in enumerate(window.right_divisors):
@@ -33,8 +35,8 @@ def has_phases(window: Window, output: Tensor) -> bool:
 
 
 def is_pointwise(window: Window, d: int) -> bool:
-    """Whether each element of the output meets one place of the window along a dimension, which lies on the
-    right factor where the element is in its phase."""
+    """Whether each output element meets exactly one tap along a dimension, at the coordinate on the right
+    factor that the element has within its phase."""
     first = window.right_first[d]
     last = first + (window.sizes[d] - 1) * (window.right_taps[d] - first)
     is_single = window.sizes[d] == window.right_divisors[d]
@@ -42,7 +44,7 @@ def is_pointwise(window: Window, d: int) -> bool:
 
 
 def period(window: Window, d: int) -> int:
-    """How far apart places of the window are that one phase meets."""
+    """The distance between taps that one phase meets."""
     divisor = window.right_divisors[d]
     return divisor // gcd(window.right_taps[d] - window.right_first[d], divisor)
 
@@ -55,7 +57,7 @@ def phase_count(window: Window) -> int:
 
 
 def most_places(window: Window) -> int:
-    """How many places of the window a phase meets at most."""
+    """The most taps that any phase meets."""
     places = 1
     for d, size in enumerate(window.sizes):
         places = times(places, ceil_div(size, period(window, d)))
@@ -63,12 +65,12 @@ def most_places(window: Window) -> int:
 
 
 def row_dimension(factors: Factors, output: Tensor) -> int:
-    """The dimension of the left factor that counts rows, 0 or 1; the other one counts channels."""
+    """The left factor's dimension of rows, 0 or 1; the other one has the channels."""
     return 1 if factors.left[0] == len(output.sizes) else 0
 
 
 def upright(window: Window) -> Window:
-    """The same window, its places in the order in which they lie on the right factor."""
+    """The same window with its taps in the order in which they lie on the right factor."""
     left_first: Eight = []
     left_taps: Eight = []
     first: Eight = []
@@ -76,7 +78,7 @@ def upright(window: Window) -> Window:
     taps: Eight = []
     for d, place in enumerate(window.right_first):
         tap, left_tap = window.right_taps[d] - place, window.left_taps[d] - window.left_first[d]
-        moved = window.sizes[d] - 1 if tap < 0 else 0  # places that come first instead
+        moved = window.sizes[d] - 1 if tap < 0 else 0  # taps to skip, so that the last one comes first
         way = -1 if tap < 0 else 1
         first.append(place + moved * tap)
         steps.append(window.right_steps[d] + moved * tap)

@@ -1,4 +1,4 @@
-"""Random bits: each thread makes the block of one counter."""
+"""Random bits: each thread generates the block of one counter."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .planning import Planning
 from .told import Read, Tensor, Written
 from .tuning import PHILOX_THREADS
 
-WORDS = 4  # of a block: the random bits for one counter
+WORDS = 4  # of a block: the random bits of one counter
 
 
 class Philox(NamedTuple):
-    """What a shader that makes random bits is told."""
+    """The planner's input."""
 
     state: Tensor
     output: Tensor
@@ -27,7 +27,7 @@ class PhiloxResources(NamedTuple):
 
 
 class PhiloxParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the output"
     groupColumns: int
     "thread groups along x"
@@ -42,7 +42,7 @@ class PhiloxParams(NamedTuple):
 
 
 def is_packed(tensor: Tensor) -> bool:
-    """Whether elements that follow one another are neighbours."""
+    """Whether elements are contiguous in row-major order."""
     stride = 1
     for place in range(len(tensor.sizes)):
         at = len(tensor.sizes) - 1 - place
@@ -53,7 +53,7 @@ def is_packed(tensor: Tensor) -> bool:
 
 
 def plan_philox(out: Planning, told: Philox) -> None:
-    """The one dispatch, which writes the next state, too."""
+    """The one dispatch, which also writes the next state."""
     check_span(out, told.output)
     count = element_count(told.output.sizes)
     blocks = ceil_div(count, WORDS)
@@ -72,7 +72,7 @@ def plan_philox(out: Planning, told: Philox) -> None:
         PhiloxResources(
             state=told.state.buffer,
             output=told.output.buffer,
-            next_state=following.buffer if following.is_present else told.output.buffer,  # nothing writes it
+            next_state=following.buffer if following.is_present else told.output.buffer,  # never written
         )
     )
     params = PhiloxParams(

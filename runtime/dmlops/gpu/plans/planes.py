@@ -1,4 +1,4 @@
-"""Outputs by planes, their last two dimensions: tiles of some columns and rows, and their constants."""
+"""Outputs as planes of their last two dimensions: tiles of columns and rows, and their constants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .told import Groups, Tensor
 
 
 class Extent(NamedTuple):
-    """An output: elements of a row, rows of a plane, planes."""
+    """An output as elements of a row, rows of a plane, and planes."""
 
     columns: int
     rows: int
@@ -25,7 +25,7 @@ class PlanesParams(NamedTuple):
     "which fill two vectors each"
     activations: Annotated[list[int], 32]
     elements: Words
-    "of two words each, which must not lie in two vectors"
+    "of two words each, which must not straddle vectors"
     tiles: Annotated[Dimensions, "2"]
     "of a plane, down and across"
     planeCount: int
@@ -35,7 +35,7 @@ class PlanesParams(NamedTuple):
 
 
 def extent_of(output: Tensor) -> Extent:
-    """An output by its last two dimensions; one row where there is one dimension alone."""
+    """An output by its last two dimensions; with one row if it has only one dimension."""
     columns = output.sizes[-1]
     rows = output.sizes[-2] if len(output.sizes) > 1 else 1
     return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
@@ -44,7 +44,7 @@ def extent_of(output: Tensor) -> Extent:
 def planes_params(
     told: Definition, output: Tensor, known: Known, down: int, across: int, groups: Groups
 ) -> PlanesParams:
-    """The constants of a pass with so many tiles down and across each plane."""
+    """The constants of a pass with that many tiles down and across each plane."""
     return PlanesParams(
         extents(output.sizes),
         known.lists,

@@ -1,5 +1,5 @@
-"""What a planner tells: macros, resources, constants, dispatches, scratch buffers. The header has the same in
-C."""
+"""What a planner produces: macros, resources, constants, dispatches and scratch buffers. The header has the
+same in C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .told import NO_MEMBER, SCRATCH, Buffer, Groups, Read
 
 
 class Scratch(NamedTuple):
-    """A buffer of a plan's own: its size in bytes, and whether it starts as zeros."""
+    """A buffer of a plan's own: its size in bytes, and whether it is zero-initialized."""
 
     size: int
     cleared: bool
@@ -22,7 +22,7 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True)
 class Refused(Exception):
-    """There is no plan: the reason, the place of the member concerned, if any, and a number."""
+    """Raised if there is no plan: the reason, the place of the member concerned, if any, and a number."""
 
     reason: Reason
     member: int
@@ -30,11 +30,10 @@ class Refused(Exception):
 
 
 class Step(NamedTuple):
-    """A dispatch: the macros of the shader, its resources, the bytes of its constants, thread groups.
+    """A dispatch: the shader's macros, its resources, its constants as bytes, and thread groups.
 
-    The first `reads` resources are read, the others written.
-    `waits`: it uses what earlier ones wrote, or writes what they use. `shader` is the operator whose shader
-    it is, where that is another one.
+    The first `reads` resources are read, the others written. `waits`: it uses what earlier dispatches wrote,
+    or writes what they use. `shader` is the operator that the shader belongs to, if it is another one.
     """
 
     defines: dict[str, int | str]
@@ -47,9 +46,9 @@ class Step(NamedTuple):
 
 
 class Planning:
-    """A plan under way, for a device with these capabilities.
+    """A plan in the making, for a device with these capabilities.
 
-    Macros and resources told before `share` are those of all dispatches after it.
+    Macros and resources told before `share` apply to all dispatches after it.
     """
 
     def __init__(self, capabilities: Capability = NO_CAPABILITIES) -> None:
@@ -73,39 +72,40 @@ class Planning:
         return capability in self._capabilities
 
     def define(self, name: str, value: int) -> None:
-        """A macro of the next dispatch."""
+        """Defines a macro of the next dispatch."""
         self._defines[name] = value
 
     def define_text(self, name: str, value: str) -> None:
-        """The same, of which the value is a text."""
+        """The same for a text."""
         self._defines[name] = value
 
     def read(self, buffer: Buffer) -> None:
-        """The next resource of the next dispatch, which reads it."""
+        """Binds the next resource of the next dispatch, which reads it."""
         assert self._reads == len(self._buffers), "what is read comes before what is written"
         self._reads += 1
         self.write(buffer)
 
     def write(self, buffer: Buffer) -> None:
-        """The next resource of the next dispatch, which writes it."""
+        """Binds the next resource of the next dispatch, which writes it."""
         self._buffers.append(self.places.get(buffer, buffer) if self.places else buffer)
 
     def bind(self, resources: NamedTuple) -> None:
-        """All resources of the next dispatch, in the order of their declaration: read ones, then written."""
+        """Binds all resources of the next dispatch, in the order of their declaration: first those read, then
+        those written."""
         self._buffers += [self.places.get(buffer, buffer) for buffer in resources]
         self._reads += _reads(type(resources))
 
     def scratch(self, size: int, cleared: bool = False) -> Buffer:
-        """A new buffer of so many bytes."""
+        """A new buffer of `size` bytes."""
         self.scratches.append(Scratch(size, cleared))
         return Buffer(SCRATCH, len(self.scratches) - 1)
 
     def hold(self, buffer: Buffer) -> None:
-        """The old content of an output is read."""
+        """Notes that the old content of an output is read."""
         self.held.append(self.places.get(buffer, buffer))
 
     def begin(self) -> None:
-        """Forgets what is shared, for the next entry of an array of tensors."""
+        """Forgets what is shared, before the next entry of an array of tensors."""
         self._shared, self._shared_buffers, self._shared_reads = {}, [], 0
         self._defines, self._buffers, self._reads = {}, [], 0
 
@@ -115,7 +115,7 @@ class Planning:
         self._restart()
 
     def dispatch(self, params: NamedTuple, groups: Groups, waits: bool) -> None:
-        """A dispatch with what has been told since the last one."""
+        """Adds a dispatch, with what has been told since the last one."""
         words: list[int] = []
         _put(words, params)
         words += _PADDING[len(words) % 4]
@@ -130,19 +130,19 @@ class Planning:
         self._restart()
 
     def _restart(self) -> None:
-        """The next dispatch begins with what is shared."""
+        """Starts the next dispatch with what is shared."""
         self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
         self._reads = self._shared_reads
 
     def refuse(self, reason: Reason, member: int, number: int) -> NoReturn:
-        """Ends the planning: there is no plan."""
+        """Ends planning: there is no plan."""
         known = member if member == NO_MEMBER or self._owner is None else self._owner
         raise Refused(reason, known, number)
 
     def follow(self, shader: str, places: dict[Buffer, Buffer], owner: int) -> None:
-        """What comes is of another operator's shader, and uses what has been written.
+        """What follows uses another operator's shader, and reads what has been written so far.
 
-        `places` are the buffers that stand for its own; `owner` is the member concerned where it names one.
+        `places` are the buffers that stand for its own; `owner` is the member to name in place of its own.
         """
         self.begin()
         self._shader, self.places, self._owner, self._waits = shader, places, owner, True
@@ -156,7 +156,8 @@ def _reads(resources: type[NamedTuple]) -> int:
 
 
 def _put(words: list[int], record: Any) -> None:
-    """The words of a record: numbers one after the other, records in lists at whole vectors of four words."""
+    """The words of a record: numbers one after another; records in lists are aligned to vectors of four
+    words."""
     for value in record:
         if type(value) is int:
             words.append(value)
@@ -169,4 +170,4 @@ def _put(words: list[int], record: Any) -> None:
             words += value
 
 
-_PADDING = ((), (0, 0, 0), (0, 0), (0,))  # by the words of a vector that are there
+_PADDING = ((), (0, 0, 0), (0, 0), (0,))  # by the number of words already in the vector

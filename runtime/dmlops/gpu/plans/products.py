@@ -1,4 +1,4 @@
-"""Products: contractions by the way that suits them."""
+"""Products: each contraction by the form that suits it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .thin import is_thin, plan_thin
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """Products, under a window from its first place on the right factor to its last: a convolution backward
-    with steps of 1 is one forward then."""
+    """Plans the products with the window's taps in the order in which they lie on the right factor: a
+    backward convolution with steps of 1 becomes a forward one."""
     window = told.factors.window
     if len(window.sizes) == 0:
         plan_way(out, told, shader)
@@ -26,9 +26,9 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
 
 
 def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """Bytes and thin matrices by passes of their own, windows with few rows or few products by sliding over
-    the input, others by matrix units where they suit these, else by tiles of ordinary arithmetic; and by the
-    passes of the definition where those are as good."""
+    """Bytes and thin matrices take passes of their own; windows with few rows or few products slide over the
+    input; others use matrix units where these suit, else tiles of ordinary arithmetic, else the definition's
+    own passes where those are as good."""
     found = matrices_of(told, shader)
     if suits_bytes(told, shader, found):
         plan_bytes(out, told, shader, found)

@@ -1,4 +1,4 @@
-"""Reductions: how threads share the work, and what the shader is told."""
+"""Reductions: how threads share the work, and the shader's constants."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from .tuning import (
 )
 from .types import define_tensor
 
-MAX_BLOCKS = 1024  # of vectors under way that one thread adds up: bounds rounding errors
+MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
 INPUT = 0  # the strides of a loop
 OUTPUT = 1
-NO_PASS = -1  # a shader that stores something for each element has one pass, which has no number
+NO_PASS = -1  # for shaders that store something per element: their one pass has no number
 WHOLE = 0
 PARTS = 1
 REST = 2
 
 
 class Reduce(NamedTuple):
-    """What a shader that reduces is told.
+    """The planner's input.
 
-    `is_each`: it stores something for each element. `chooses`: a set comes down to one of its elements.
-    `shifts`: elements are mapped after something is subtracted from all of a set.
+    `is_each`: it stores something for each element. `chooses`: a set is reduced to one of its elements.
+    `shifts`: elements are mapped after a common shift is subtracted from the whole set.
     """
 
     input: Tensor
@@ -76,7 +76,7 @@ class ReduceParams(NamedTuple):
     "of a set"
     groupColumns: int
     "thread groups along x"
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of a set"
     kept: Annotated[Dimensions, "KEPT_RANK", "input", "output"]
     "outermost first"
@@ -84,7 +84,7 @@ class ReduceParams(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """Sets of elements: loops from one set to the next, and over the vectors of a set; the same as counts."""
+    """Sets of elements: loops from set to set, and over the vectors of a set; and the counts of both."""
 
     kept: Loops
     reduced: Loops
@@ -95,9 +95,9 @@ class Sets(NamedTuple):
 class Sharing(NamedTuple):
     """How threads share sets.
 
-    `is_across`: neighbours in memory belong to different sets. `unroll`: the vectors that one thread has
-    under way. `lanes`: the threads that share a set, as many as have `unroll` vectors to load. `threads`:
-    those in a group, few where neighbouring sets need no more, as all wait for one another.
+    `is_across`: adjacent elements belong to different sets. `unroll`: vectors that one thread has in flight.
+    `lanes`: the threads that share a set, as many as have `unroll` vectors to load. `threads`: those in a
+    group, few if neighbouring sets need no more, since all of them meet at barriers.
     """
 
     is_across: bool
@@ -107,7 +107,7 @@ class Sharing(NamedTuple):
 
 
 def power_of_two(number: int) -> int:
-    """The least power of 2 that is not below a number, 1 or more."""
+    """The least power of 2 that is not below a positive number."""
     return 1 << (number - 1).bit_length()
 
 
@@ -132,7 +132,7 @@ def shared(sets: Sets) -> Sharing:
 
 
 def part_extent(sets: Sets, sharing: Sharing) -> int:
-    """The vectors of a part of a set: the whole of it if there are enough sets to keep a GPU busy."""
+    """The vectors in a part of a set: all of them if there are enough sets to saturate a GPU."""
     block = sharing.lanes * sharing.unroll
     blocks = ceil_div(sets.extent, block)
     groups = ceil_div(sets.number * sharing.lanes, sharing.threads)
@@ -153,7 +153,7 @@ def packed(sizes: Sizes) -> Sizes:
 def loops_over(told: Reduce, of_axes: bool) -> Loops:
     """The dimensions that are reduced, or those that are kept; an axis given twice is reduced once.
 
-    The last stride of a loop is the one to order them by.
+    A loop's last stride is the one to sort them by.
     """
     found: Annotated[list[int], 8] = []
     for place in range(len(told.input.sizes)):
@@ -163,7 +163,7 @@ def loops_over(told: Reduce, of_axes: bool) -> Loops:
     loops: Loops = []
     for number, place in enumerate(found):
         read = told.input.strides[place]
-        # An output of one element a set does not constrain how the others are gone through.
+        # An output with one element per set does not constrain the order of the others.
         written = told.output.strides[place] if not of_axes or told.is_each else read
         in_order = of_axes and told.chooses
         loops.append(Loop(told.input.sizes[place], [read, written, order[number] if in_order else read]))
@@ -174,8 +174,7 @@ def loops_over(told: Reduce, of_axes: bool) -> Loops:
 
 
 def vector_of(told: Reduce, kept: Loops, reduced: Loops) -> int:
-    """The elements that make up a vector: neighbours in the input, and in the output if it has as many
-    elements."""
+    """The elements of a vector: adjacent in the input, and in the output if it has as many elements."""
     inner = reduced[-1]
     vector = 0
     for tensor in range(2 if told.is_each else 1):
@@ -187,7 +186,7 @@ def vector_of(told: Reduce, kept: Loops, reduced: Loops) -> int:
 
 
 def plan_reduce(out: Planning, told: Reduce) -> None:
-    """One dispatch; two where sets are reduced in parts."""
+    """One dispatch; two if sets are reduced in parts."""
     check_span(out, told.input)
     check_span(out, told.output)
     kept = loops_over(told, False)
@@ -225,7 +224,7 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
 
 
 def dispatch_sets(out: Planning, sets: Sets, extent: int, count: int, vector: int, number: int) -> None:
-    """A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole
+    """Pass `number` over sets in parts of `extent` vectors; `count` is the number of elements of a whole
     set."""
     sharing = shared(sets)
     parts = ceil_div(sets.extent, extent)

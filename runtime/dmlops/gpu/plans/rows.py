@@ -1,4 +1,5 @@
-"""Rows, a pass of definitions: outputs that follow element by element from statistics of rows."""
+"""Rows, a pass of definitions: outputs whose elements depend on statistics of their row, such as
+normalizations."""
 
 from __future__ import annotations
 
@@ -50,8 +51,8 @@ class RowsParams(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Loops from one row to the next, and over a row, and the elements of a vector along the innermost, of
-    each tensor and of all. Loops have the stride of the rows' tensor, that of each tensor, and the first one
+    """Loops from row to row, and over a row, and the elements of a vector along the innermost loop, for each
+    tensor and for all. Loops have the stride of the rows' tensor, those of all tensors, and the first
     again."""
 
     kept: Loops
@@ -66,8 +67,8 @@ def taking_part(rows: RowsPass) -> int:
 
 
 def fits(told: Definition, shader: DefinitionShader) -> bool:
-    """Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, those
-    that are single of 1, and outputs all elements that they should have."""
+    """Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1;
+    single ones have size 1 throughout, and outputs have all elements that they should."""
     rows = shader.rows
     source = told.tensors[rows.source]
     taking = taking_part(rows)
@@ -86,8 +87,8 @@ def fits(told: Definition, shader: DefinitionShader) -> bool:
 
 
 def loops_along(told: Definition, shader: DefinitionShader, axes: Sizes) -> Loops:
-    """The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. A
-    tensor has a stride of 0 where all neighbours are the same element."""
+    """The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor
+    has stride 0 where all neighbours are the same element."""
     source = told.tensors[shader.rows.source]
     taking = taking_part(shader.rows)
     loops: Loops = []
@@ -105,7 +106,7 @@ def loops_along(told: Definition, shader: DefinitionShader, axes: Sizes) -> Loop
 
 
 def widths_along(told: Definition, kept: Loops, reduced: Loops) -> Words:
-    """For each tensor the neighbours along a row that make up a vector; 1 for those that are absent."""
+    """For each tensor the adjacent elements along a row that make up a vector; 1 for absent ones."""
     inner = reduced[-1]
     widths: Words = []
     for place, tensor in enumerate(told.tensors):
@@ -120,7 +121,7 @@ def widths_along(told: Definition, kept: Loops, reduced: Loops) -> Words:
 
 
 def vector_along(told: Definition, rows: RowsPass, widths: Words) -> int:
-    """The elements that make up a vector: neighbours in the rows' tensor and in outputs as large."""
+    """The elements of a vector: adjacent in the rows' tensor and in all outputs of its size."""
     vector = 0
     for place, tensor in enumerate(told.tensors):
         is_whole = rows.each >> place & 1 == 1 or place == rows.source
@@ -130,7 +131,7 @@ def vector_along(told: Definition, rows: RowsPass, widths: Words) -> int:
 
 
 def layout_of(told: Definition, shader: DefinitionShader) -> Layout:
-    """How rows lie in tensors. Without statistics, any loop makes a row, and the innermost is the best."""
+    """How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best."""
     between: Annotated[list[int], 8] = []
     within: Annotated[list[int], 8] = []
     for axis in range(len(told.tensors[shader.rows.source].sizes)):
@@ -150,7 +151,7 @@ def layout_of(told: Definition, shader: DefinitionShader) -> Layout:
 
 
 def tell_vectors(out: Planning, told: Definition, shader: DefinitionShader, found: Layout) -> None:
-    """The macros that say how tensors are read and written along a row."""
+    """The macros of how tensors are accessed along a row."""
     taking = taking_part(shader.rows)
     for place, tensor in enumerate(told.tensors):
         if taking >> place & 1 == 1:
@@ -162,12 +163,12 @@ def tell_vectors(out: Planning, told: Definition, shader: DefinitionShader, foun
 
 
 def of_tensors(loops: Loops) -> Dimensions:
-    """Loops as shaders take them, with one stride for each tensor."""
+    """Loops as shaders take them, with one stride per tensor."""
     return dimensions([Loop(loop.size, loop.strides[1:-1]) for loop in loops])
 
 
 def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """One dispatch; the passes of the definition where tensors do not fit together."""
+    """One dispatch; the definition's own passes if tensors do not fit together."""
     if told.is_double or not fits(told, shader):
         plan_definition(out, told, shader)
         return

@@ -1,5 +1,5 @@
-"""Scans: a thread or a thread group for each line, a group for several lines that lie side by side, or
-several groups a line in three dispatches."""
+"""Scans: one thread or one group per line, one group for several interleaved lines, or several groups per
+line in three dispatches."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_SEGMENTS = 1024
 
 
 class Scan(NamedTuple):
-    """What a shader that scans along an axis is told."""
+    """The planner's input, for a scan along an axis."""
 
     input: Tensor
     output: Tensor
@@ -53,7 +53,7 @@ class ScanResources(NamedTuple):
 
 
 class ScanParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "segments of all lines"
     groupColumns: int
     "thread groups along x"
@@ -67,13 +67,13 @@ class ScanParams(NamedTuple):
     outputStart: int
     outputStep: int
     exclusive: int
-    "1 if results leave out the element in their own place, else 0"
+    "1 if results exclude the element at their own place, else 0"
     dimensions: Annotated[Dimensions, "RANK", "input", "output"]
     "outermost first"
 
 
 class Lines(NamedTuple):
-    """How lines lie in a buffer: the first offset, and the stride along the axis."""
+    """How lines lie in a buffer: the offset of the first one, and the stride along the axis."""
 
     start: int
     step: int
@@ -87,8 +87,9 @@ def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
 
 
 class Segments(NamedTuple):
-    """A dispatch over segments: of which line, how long, from where to where. A group has `lines` of them, or
-    each thread one where that is 0; a thread loads so many `items` at once, `vector` of them together."""
+    """A dispatch over segments: the length of a line and of a segment, from where to where. A group has
+    `lines` of them, or each thread one if that is 0; a thread loads `items` elements at a time, in vectors of
+    `vector`."""
 
     length: int
     segment: int
@@ -104,7 +105,7 @@ class Segments(NamedTuple):
 
 
 def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
-    """The dispatch, over the segments that loops go through."""
+    """The dispatch, over the segments that `loops` visit."""
     count = repeats(loops)
     threads = SCAN_SIDE_THREADS if told.lines > 1 else SCAN_THREADS
     groups = grid(out, count, told.lines if told.lines > 0 else threads, 1)
@@ -131,7 +132,8 @@ def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
 
 
 def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: int, loops: Loops) -> int:
-    """Elements of a line that are loaded and stored at once: neighbours, at most 4 of them and 16 bytes."""
+    """Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16
+    bytes."""
     if abs(source.step) != 1 or abs(target.step) != 1:
         return 1
     vector = gcd(gcd(min(4, 128 // bits), length), segment)
@@ -143,7 +145,7 @@ def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: 
 
 
 def plan_scan(out: Planning, told: Scan) -> None:
-    """One dispatch, or three where lines are cut into segments."""
+    """One dispatch, or three if lines are cut into segments."""
     check_span(out, told.input)
     check_span(out, told.output)
     source = lines(told.input, told.axis, told.decreasing)
@@ -151,7 +153,7 @@ def plan_scan(out: Planning, told: Scan) -> None:
     length = told.input.sizes[told.axis]
     loops = across([told.input, told.output], told.axis)
     count = repeats(loops)
-    least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that are worth a group of their own
+    least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that deserve a group of their own
     segments = 1 if count >= SCAN_FEW_LINES else min(max(length // least, 1), MAX_SEGMENTS)
     segment = length if segments == 1 else ceil_div(ceil_div(length, segments), SCAN_ITEMS) * SCAN_ITEMS
     vector = along_vector(told.input.bits, segment, source, target, length, loops)
@@ -176,7 +178,7 @@ def plan_scan(out: Planning, told: Scan) -> None:
         dispatch_pass(out, whole, loops)
         return
 
-    # Totals and starts lie one after the other.
+    # Totals and starts are packed.
     size = count * segments * (8 if told.input.bits == 64 else 4)
     totals, starts = out.scratch(size), out.scratch(size)
     following = segments

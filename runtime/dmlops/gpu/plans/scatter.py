@@ -1,4 +1,4 @@
-"""Scatters: which update an element gets, and then all elements."""
+"""Scatters: first which update each element gets, then all elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRITE_CHOSEN = 4
 
 
 class Scatter(NamedTuple):
-    """What a shader that scatters is told; the movement is that of an update into the output."""
+    """The planner's input; the movement is that of an update into the output."""
 
     input: Tensor
     indices: Tensor
@@ -54,8 +54,8 @@ class ScatterLookup(NamedTuple):
 
 
 class ScatterParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
-    "elements of the output where a dispatch writes or copies all, else of the updates"
+    count: int  # type: ignore[assignment]  # shadows tuple.count
+    "elements of the output if a dispatch writes or copies them all, else of the updates"
     groupColumns: int
     "thread groups along x"
     dimensions: Annotated[Dimensions, "RANK", "input", "indices", "updates", "output"]
@@ -65,10 +65,10 @@ class ScatterParams(NamedTuple):
 
 
 def plan_scatter(out: Planning, told: Scatter) -> None:
-    """Chooses for each element the last update, and writes all elements.
+    """Chooses the last update of each element, and writes all elements.
 
-    Where updates are few, all elements are copied first, and nothing is asked of those that get none: only
-    places of updates are read and written besides.
+    If updates are few, all elements are copied first, so that only the targets of updates are touched
+    besides.
     """
     check_span(out, told.input)
     check_span(out, told.indices)

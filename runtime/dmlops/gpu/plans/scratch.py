@@ -1,4 +1,4 @@
-"""The scratch buffer of definitions, in which all intermediate tensors lie."""
+"""The scratch buffer of definitions, which holds all intermediate tensors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from .told import Sizes
 
 
 class Space(NamedTuple):
-    """Where intermediate tensors lie in the scratch buffer: the first word of each, and the words of all."""
+    """Where intermediate tensors lie in the scratch buffer: the first word of each, and the total."""
 
     firsts: Words
     words: int
 
 
 def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
-    """The place of each intermediate tensor. What no output needs has none; its sizes may make no sense."""
+    """The place of each intermediate tensor. Those that no output needs have none; their sizes may be
+    meaningless."""
     return space_without(told, shader, wanted, no_sources(), 0)
 
 
 def space_without(
     told: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int
 ) -> Space:
-    """The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors
-    that are `copied`, as bits."""
+    """The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are
+    followed by copies as halves."""
     firsts: Words = []
     words = 4 if len(shader.sums) > 0 else 0
     for place, kept in enumerate(shader.kept):
@@ -38,12 +39,12 @@ def space_without(
             own = own * (2 if wide else 1)
             if copied >> place & 1 == 1:
                 own = own + ceil_div(own, 2)
-            words += ceil_div(own, 4) * 4  # so that all begin at whole vectors
+            words += ceil_div(own, 4) * 4  # all start at whole vectors
     return Space(firsts, words)
 
 
 def rows_left(shader: DefinitionShader, sources: Sources, kept: int, sizes: Sizes) -> Eight:
-    """The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere."""
+    """The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere."""
     left: Eight = []
     left.extend(sizes)
     if sources.begin > 0 and (kept == shader.attention.key or kept == shader.attention.value):

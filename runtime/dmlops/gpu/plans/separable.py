@@ -1,7 +1,8 @@
-"""Taps along each axis, passes of definitions: outputs whose elements are made of a box of elements.
+"""Separable taps, passes of definitions: each output element is made of a box of elements, by taps along each
+axis.
 
-A group of threads works out a tile of the last two dimensions, at several coordinates of the others (planes).
-It begins with tables of the taps of all columns, rows and planes that it has.
+A group computes a tile of the last two dimensions at several coordinates of the others (planes). It starts by
+tabulating the taps of all its columns, rows and planes.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ from .tuning import (
 )
 
 COLUMNS = 4
-"""Neighbouring elements of a thread, where there are many."""
+"""Adjacent elements of a thread, if there are many."""
 AHEAD = 4
-"""Taps along an axis that a thread has under way where that is all it has."""
+"""Taps along an axis that a thread has in flight, if it has only one element."""
 MOST_TAPS = 64
-"""Taps along an axis for which there may be room in tables."""
+"""Taps along an axis for which tables may have room."""
 
 
 class SeparableTile(NamedTuple):
-    """What a group of so many threads works out: threads side by side, of so many columns each, rows, and
-    planes; and the taps along an axis for which there is room in tables. `planes_ahead`, `rows_ahead` and
-    `taps_ahead` are those that a thread has under way. Where there is a `span`, a
-    group adds up rows of so many columns of the tensor first."""
+    """A group's tile: its threads, those side by side with `columns` columns each, rows and planes; and the
+    taps along an axis that its tables have room for. `planes_ahead`, `rows_ahead` and `taps_ahead` are what a
+    thread has in flight. With a `span`, a group reduces taps vertically first, in that many columns of the
+    tensor."""
 
     threads: int
     across: int
@@ -61,7 +62,7 @@ class SeparableTile(NamedTuple):
 
 
 def power_above(number: int, limit: int) -> int:
-    """The least power of 2 that is no less, or the limit, which is one, if that is less."""
+    """The least power of 2 that is not below `number`, but no more than `limit`, itself a power of 2."""
     power = 1
     while power < number and power < limit:
         power = 2 * power
@@ -69,7 +70,7 @@ def power_above(number: int, limit: int) -> int:
 
 
 def usual_taps(tensor: Tensor, output: Tensor) -> int:
-    """How many taps most elements have along an axis where what is read is weighted by its distance."""
+    """The taps that most elements have along an axis if their weights depend on distance."""
     ratio = 1
     for size, of in zip(tensor.sizes, output.sizes, strict=True):
         ratio = max(ratio, ceil_div(size, of))
@@ -77,8 +78,8 @@ def usual_taps(tensor: Tensor, output: Tensor) -> int:
 
 
 def threads_across(vectors: int) -> int:
-    """Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less
-    idle."""
+    """Threads side by side for a row of that many vectors: fewer than 32 if that cuts the total by more than
+    an eighth."""
     best = power_above(vectors, 32)
     across = best
     while across > 8:
@@ -89,14 +90,14 @@ def threads_across(vectors: int) -> int:
 
 
 def taps_kept(one: SeparablePass, entries: int, taps: int) -> int:
-    """The taps along an axis for which there is room, in tables of so many entries."""
+    """The taps along an axis that tables of that many entries have room for."""
     while taps > 1 and entries * ((2 if one.leaves_out else 1) * taps + 3) > SEPARABLE_TABLE:
         taps = taps // 2
     return taps
 
 
 def few_tile(extent: Extent, taps: int) -> SeparableTile:
-    """A tile of few elements: one for each thread, with many taps under way."""
+    """A tile of few elements: one per thread, with many taps in flight."""
     across = power_above(extent.columns, 32)
     rows = power_above(extent.rows, SEPARABLE_THREADS // across)
     ahead = min(taps, AHEAD)
@@ -104,8 +105,8 @@ def few_tile(extent: Extent, taps: int) -> SeparableTile:
 
 
 def spanning_tile(extent: Extent, tensor: Tensor, taps: int) -> SeparableTile:
-    """A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up
-    before columns are."""
+    """A tile of an output that is narrower than the tensor: taps are reduced vertically, with coalesced
+    loads, before they are reduced horizontally."""
     columns = min(SEPARABLE_COLUMNS, max(SEPARABLE_SPAN * extent.columns // tensor.sizes[-1], 1))
     columns = ceil_div(extent.columns, ceil_div(extent.columns, columns))
     span = 4 * ceil_div(ceil_div(columns * tensor.sizes[-1], extent.columns) + taps, 4)
@@ -114,14 +115,14 @@ def spanning_tile(extent: Extent, tensor: Tensor, taps: int) -> SeparableTile:
 
 
 def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
-    """A tile that suits the sizes of the output: as many planes and rows as leave enough groups."""
+    """A tile for the output's sizes: as many planes and rows as leave enough groups."""
     extent = extent_of(output)
     taps = usual_taps(tensor, output) if one.is_sum else 1
     if element_count(output.sizes) <= SEPARABLE_FEW and output.bits >= 16:
         return few_tile(extent, taps)
     is_smaller = tensor.sizes[-1] >= SEPARABLE_SMALLER * extent.columns
     entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(output.sizes)
-    is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # with as much room for sums
+    is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # sums need as much room again
     if one.is_sum and output.is_float and is_smaller:
         return spanning_tile(extent, tensor, taps)
     across = threads_across(ceil_div(extent.columns, COLUMNS))
@@ -146,7 +147,7 @@ def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> Separa
 
 
 def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
-    """The pass that applies, by its place, or NONE."""
+    """The pass that applies, by its place; NONE if none does."""
     for place, one in enumerate(shader.separable):
         rank = told.separable.rank
         is_whole = rank == len(told.tensors[one.output].sizes) and rank == len(told.tensors[one.tensor].sizes)
@@ -156,7 +157,7 @@ def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
 
 
 def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """One dispatch; the passes of the definition where none of taps applies."""
+    """One dispatch; the definition's own passes if no separable one applies."""
     place = way_that_applies(told, shader)
     if place == NONE:
         plan_definition(out, told, shader)
@@ -184,7 +185,8 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("ROWS_AHEAD", tile.rows_ahead)
     out.define("TAPS_AHEAD", tile.taps_ahead)
     out.define("SPAN", tile.span)
-    # Where sums of neighbours read apart, those of a thread lie apart instead, and threads read side by side.
+    # Where the taps of adjacent outputs lie apart, a thread's columns lie apart instead, so that neighbouring
+    # threads load adjacent elements.
     is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[-1] > extent.columns
     others: Words = []
     for size, stride in zip(output.sizes[:-1], output.strides[:-1], strict=True):

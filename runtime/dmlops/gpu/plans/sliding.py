@@ -1,11 +1,11 @@
-"""Folds under a sliding window: poolings, and convolutions that are small or have few rows for each part of
-the input.
+"""Folds over a sliding window: poolings, and direct convolutions that are small or have few rows per channel
+group.
 
-A thread works out a block of neighbouring elements, whose windows overlap, and reads once what they share. Of
-a window with too many places for that, or that is alone, some threads share the places.
+A thread computes a block of adjacent elements, whose windows overlap, and loads what they share once. If a
+window has too many taps for that, or stands alone, several threads share its taps.
 
-Where places are quotients, a block begins where all blocks leave the same remainder, so that each of its
-elements meets the same places of the window as in any other block. Only blocks have quotients.
+With fractional steps, blocks start where all of them leave the same remainder, so that an element meets the
+same taps as its counterpart in any other block. Only blocks support fractional steps.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from .tuning import (
 
 
 class Line(NamedTuple):
-    """A window along one dimension: its places, the coordinate of the first one for element 0, how far it
-    moves from an element to the next, how far its places are apart, where the tensor ends, and how many
-    elements there are. Coordinates of the tensor are those of the window over `divisor`."""
+    """A window along one dimension: its taps (`places`), the coordinate of the first one for element 0, how
+    far the window moves per element (`step`), the distance between taps, the size of the tensor (`limit`),
+    and the number of elements. Coordinates on the tensor are those of the window divided by `divisor`."""
 
     places: int
     first: int
@@ -66,10 +66,10 @@ class Line(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What a thread works out: rows and columns of elements; no rows where a window is for itself.
+    """A thread's block: rows and columns of elements; no rows if threads share windows instead.
 
-    `vector` elements of the tensor are read at once, `stored` ones of the output stored at once. The first
-    vector of a block has `lead` elements before it.
+    `vector` elements of the tensor are loaded at once, and `stored` of the output stored at once. The first
+    vector of a row has `lead` elements before those of the block.
     """
 
     rows: int
@@ -80,8 +80,8 @@ class Block(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """How weights are read, and the channels that belong to each: `steps` are those along the window, and
-    its divisors."""
+    """How weights are read, in words of constants: `steps` are their strides along the window, followed by
+    its divisors; `words` are the channels and the other strides."""
 
     steps: Annotated[list[int], 16]
     words: Words
@@ -91,7 +91,7 @@ class SlidingParams(NamedTuple):
     sizes: Annotated[Dimensions, "OUTPUT_RANK"]
     "of the output"
     planeSteps: Eight
-    "of the tensor, from one element of the output to the next; lists fill two vectors"
+    "strides of the tensor along the dimensions of the output; lists fill two vectors"
     window: Annotated[list[int], 64]
     counted: Annotated[list[int], 32]
     weightsSteps: Annotated[list[int], 16]
@@ -99,13 +99,13 @@ class SlidingParams(NamedTuple):
     lists: Lists
     activations: Annotated[list[int], 32]
     elements: Words
-    "of two words each, which must not lie in two vectors"
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "of two words each, which must not straddle vectors"
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the output"
     layers: int
-    "of a window: all that differ in more than its last two dimensions"
+    "of a window: combinations of all but its last two dimensions"
     planes: int
-    "of the output: likewise"
+    "of the output, likewise"
     blocks: Annotated[Dimensions, "2"]
     "of a plane, down and across"
     groupColumns: int
@@ -128,7 +128,8 @@ def sliding_of(told: Definition, shader: DefinitionShader) -> Sliding:
 
 
 def line_of(told: Definition, sliding: Sliding, output: Tensor, from_end: int) -> Line:
-    """The window along one of its dimensions, counted from the last; of one place beyond the first."""
+    """The window along one of its dimensions, counted from the last; a single tap beyond the first
+    dimension."""
     d = len(sliding.sizes) - 1 - from_end
     if d < 0:
         return Line(1, 0, 1, 1, 1, 1, 1)
@@ -146,7 +147,7 @@ def line_of(told: Definition, sliding: Sliding, output: Tensor, from_end: int) -
 
 
 def is_slid(told: Definition, shader: DefinitionShader) -> bool:
-    """Whether the shader has such a way for the description."""
+    """Whether the shader can slide the window of this description."""
     sliding = sliding_of(told, shader)
     output = told.tensors[shader.sliding.output]
     is_straight = len(sliding.sizes) > 0 and not told.is_double
@@ -159,8 +160,8 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
 
 
 def suits_sliding(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether a contraction has a window, and so few rows for each group of channels that they make no tile,
-    or so few products that tiles leave most of a GPU idle. Places that are quotients only blocks have."""
+    """Whether a contraction has a window, and so few rows per channel group that they make no tile, or so few
+    products that tiles leave most of a GPU idle. Fractional steps require blocks."""
     window = told.factors.window
     if not told.factors.applies or len(window.sizes) == 0:
         return False
@@ -172,7 +173,7 @@ def suits_sliding(told: Definition, shader: DefinitionShader, found: Matrices) -
 
 
 def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
-    """Whether threads work out blocks."""
+    """Whether threads compute blocks."""
     sliding = sliding_of(told, shader)
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
@@ -181,28 +182,29 @@ def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
 
 
 def layers_of(told: Definition, sliding: Sliding, down: Line, across: Line) -> int:
-    """How many layers a window has: places that differ in its last two dimensions only, for one channel."""
+    """The number of layers of a window: sets of taps, for one channel, that differ only in its last two
+    dimensions."""
     channels = told.factors.depth if len(told.factors.window.sizes) > 0 else 1
     return times(element_count(sliding.sizes) // (down.places * across.places), channels)
 
 
 def rest(line: Line) -> int:
-    """What the first place of the window for element 0 leaves over."""
+    """The remainder at the first tap of the window for element 0."""
     return line.first % line.divisor
 
 
 def alike(line: Line) -> int:
-    """How far elements are apart that leave the same remainder."""
+    """The distance between elements that leave the same remainder."""
     return line.divisor // gcd(line.step, line.divisor)
 
 
 def reach(line: Line, elements: int) -> int:
-    """How far the windows of so many neighbours reach together."""
+    """The extent that the windows of so many adjacent elements cover together."""
     return ((elements - 1) * line.step + (line.places - 1) * line.tap + rest(line)) // line.divisor + 1
 
 
 def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
-    """Whether a thread can hold what a block of that size needs."""
+    """Whether a thread's registers can hold what a block of that size needs."""
     is_small = rows * columns <= BLOCK_MOST and min(down.step, across.step) > 0
     is_small = is_small and down.places * across.places <= BLOCK_PLACES
     is_small = is_small and min(down.tap, across.tap) > 0
@@ -210,7 +212,7 @@ def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
 
 
 def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line, shares: int) -> Block:
-    """The block of a thread: as large as leaves enough of them, if up to so many share each."""
+    """The block of a thread: as large as leaves enough of them, if up to `shares` threads share each."""
     least_rows, least_columns = alike(down), alike(across)
     most_rows = BLOCK_ROWS if down.step == 1 else BLOCK_ROWS // 2
     rows = power_below(ceil_div(down.elements, least_rows), most_rows // least_rows) * least_rows
@@ -233,12 +235,12 @@ def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line, shares: i
 
 
 def most_shares(told: Definition, layers: int) -> int:
-    """How many threads may share the layers of a block: those of a sum."""
+    """How many threads may share the layers of a block: more than one for sums only."""
     return power_below(layers // BLOCK_LAYERS, BLOCK_SHARES) if told.factors.applies else 1
 
 
 def shares_of(blocks: int, most: int) -> int:
-    """How many threads share a block: more where there are few blocks."""
+    """How many threads share a block: more if there are few blocks."""
     shares = 1
     while shares < most and times(blocks, shares) < BLOCK_BUSY:
         shares = 2 * shares
@@ -246,7 +248,7 @@ def shares_of(blocks: int, most: int) -> int:
 
 
 def whole_vectors(tensor: Tensor) -> int:
-    """How many neighbours along the last dimension are whole vectors wherever they begin at a multiple."""
+    """How many adjacent elements along the last dimension form aligned vectors."""
     last = len(tensor.sizes) - 1
     vector = 4 if tensor.strides[last] == 1 and tensor.bits >= 16 else 1
     for d, stride in enumerate(tensor.strides):
@@ -256,7 +258,7 @@ def whole_vectors(tensor: Tensor) -> int:
 
 
 def lanes_of(places: int, windows: int) -> int:
-    """How many threads share a window, so that they read neighbours: more where there are few windows."""
+    """How many threads share a window, reading adjacent taps: more if there are few windows."""
     lanes = power_below(max(places // 2, 1), SHARING_LANES)
     while lanes < SHARING_THREADS and 4 * lanes <= places and times(windows, lanes) < SHARING_BUSY:
         lanes = 2 * lanes
@@ -264,7 +266,7 @@ def lanes_of(places: int, windows: int) -> int:
 
 
 def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
-    """How weights are read, in the order of the shader's constants; nothing where there are none."""
+    """How weights are read, in the order of the shader's constants; empty if there are none."""
     if shader.sliding.weights == NONE:
         return Weights([], [])
     window = told.factors.window
@@ -290,8 +292,7 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
 
 
 def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
-    """How far apart in the tensor windows begin that differ in a dimension of the output, but for those that
-    they move along."""
+    """The tensor's strides along the dimensions of the output, except those that the window moves along."""
     steps: Eight = []
     for d, size in enumerate(output.sizes):
         step = 0
@@ -343,13 +344,13 @@ def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
 
 
 def has_others(told: Definition, shader: DefinitionShader) -> bool:
-    """Whether other outputs are there, too, which only blocks give."""
+    """Whether other outputs are wanted, too, which only blocks can compute."""
     wanted = shader.sliding.output
     return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(told.tensors))
 
 
 def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """One dispatch; the passes of the definition where windows do not fit."""
+    """One dispatch; the definition's own passes if windows do not fit."""
     sliding = sliding_of(told, shader)
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)

@@ -1,7 +1,8 @@
-"""Sums of products, passes of definitions: intermediate tensors whose sums are shared by groups of threads.
+"""Sums of products, passes of definitions: intermediate tensors whose sums are shared by the threads of
+groups.
 
-Of the tensor that is written, the dimensions on which weights depend count rows, those of the other factors
-count columns. A group has some of both: what it reads of either serves all of the other.
+Rows run along those dimensions of the result that weights depend on, columns along those that the other
+factors depend on. A group computes a block of both, so that whatever it loads of one serves all of the other.
 """
 
 from __future__ import annotations
@@ -45,12 +46,11 @@ from .tuning import (
 
 class SumsPass(NamedTuple):
     """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
-    each that the first step of a recurrence reads; `tensors`
-    and `kept` for the tensors of the description and the intermediate ones that products are made of, of
-    which `weights`, by number, is one. There are `sums` for each element, with so many `factors` besides
-    weights; `has_units`: matrix units can multiply them. `rows` and `columns` have a bit for each dimension
-    of what is written. `can_wait`: groups can go from step to step of a recurrence, if they wait for one
-    another."""
+    each that the first step of a recurrence reads; `tensors` and `kept` for the tensors of the description
+    and the intermediate ones that are factors, including `weights`, by number. There are `sums` for each
+    element, with `factors` factors besides weights; `has_units`: matrix units can multiply them. `rows` and
+    `columns` have a bit for each dimension of the result. `can_wait`: groups can run all steps of a
+    recurrence, if they wait for each other."""
 
     number: int
     writes: int
@@ -68,10 +68,10 @@ class SumsPass(NamedTuple):
 
 
 class SumsTile(NamedTuple):
-    """What a group works out, what of this a thread does, the neighbouring weights that it reads at once, and
-    how often ahead; threads in a group, and in all. By matrix units it has none but rows, columns and threads
-    of these, and `units`, and tensors that are `copied` in halves, as bits. `waits`: its groups go from step
-    to step, waiting for one another; `is_alone`: a single group does."""
+    """What a group computes, a thread's share of it, the adjacent weights that a thread loads at once, and
+    how many such vectors it has in flight; threads in a group, and in all. With matrix units only rows,
+    columns and threads of these apply, besides `units`, and the tensors that are also `copied` as halves, as
+    bits. `waits`: groups run all steps, waiting for each other; `is_alone`: a single group does."""
 
     rows: int
     columns: int
@@ -88,18 +88,18 @@ class SumsTile(NamedTuple):
 
 
 def no_sums() -> SumsTile:
-    """What any other pass has."""
+    """For any other pass."""
     return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False, False)
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Annotated[list[int], 8]:
-    """The sizes of what is written at once: of a recurrence, one step."""
+    """The sizes of what is written at once: a single step of a recurrence."""
     step: Annotated[list[int], 8] = [1 if is_along and d == 0 else size for d, size in enumerate(sizes)]
     return step
 
 
 def count_along(sizes: Sizes, dimensions: int) -> int:
-    """How many coordinates there are along some dimensions, given as bits."""
+    """The number of coordinates along some dimensions, given as bits."""
     count = 1
     for d, size in enumerate(sizes):
         if dimensions >> d & 1 == 1:
@@ -110,7 +110,7 @@ def count_along(sizes: Sizes, dimensions: int) -> int:
 def is_worth_sharing(
     one: SumsPass, tensors: Tensors, kept_sizes: Annotated[Sequence[Sizes], 16], sizes: Sizes
 ) -> bool:
-    """Whether groups are faster: there are many products, and of all that they are made of as many."""
+    """Whether groups are faster: there are many products, and all factors have the same extent of k."""
     depth = tensors[one.weights].sizes[-1]
     for place, tensor in enumerate(tensors):
         if one.tensors >> place & 1 == 1 and tensor.sizes[-1] != depth:
@@ -122,7 +122,7 @@ def is_worth_sharing(
 
 
 def weights_vector(weights: Tensor) -> int:
-    """Neighbouring weights of one sum that are read at once."""
+    """Adjacent weights of one sum that are loaded at once."""
     is_whole = weights.strides[-1] == 1 and weights.sizes[-1] % 4 == 0
     for size, stride in zip(weights.sizes[:-1], weights.strides[:-1], strict=True):
         is_whole = is_whole and (size == 1 or stride % 4 == 0)
@@ -130,7 +130,7 @@ def weights_vector(weights: Tensor) -> int:
 
 
 def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
-    """What suits the sizes of what is written at once, by matrix units or else ordinary arithmetic."""
+    """The tile for these sizes, with matrix units if they suit, else with ordinary arithmetic."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     can_wait = one.can_wait and out.has(Capability.WAITING_GROUPS)
@@ -153,7 +153,8 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> S
 
 
 def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
-    """Many threads for some rows and up to 4 columns; a single group works these out one after the other."""
+    """Many threads on some rows and up to 4 columns; a single group computes these blocks one after
+    another."""
     in_group = SUMS_ROWS
     while in_group < min(rows, SUMS_ALONE_ROWS):
         in_group *= 2
@@ -180,9 +181,9 @@ def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTil
 def ordinary_tile(
     one: SumsPass, weights: Tensor, rows: int, columns: int, others: int, can_wait: bool
 ) -> SumsTile:
-    """Up to 32 columns, and as many rows as leave enough groups, large ones where there are many more; in a
-    recurrence whose groups could wait up to 8, and so few groups that these can. It has the same tiles on all
-    devices, and so the same results."""
+    """Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. In a
+    recurrence whose groups could wait for each other, up to 8 columns, and few enough groups that they can.
+    Tiles do not depend on the device, so neither do results."""
     depth, vector = weights.sizes[-1], weights_vector(weights)
     thread_columns = 1
     while thread_columns < min(columns, 8):
@@ -231,7 +232,7 @@ def ordinary_tile(
 
 
 def define_sums(out: Planning, tile: SumsTile, goes_on: bool, step: int) -> None:
-    """The macros of a pass of sums, whose groups go from this step to the next if it `goes_on`."""
+    """The macros of a pass of sums, whose groups continue from this step to the next if it `goes_on`."""
     out.define("ALONE", int(goes_on and tile.is_alone))
     out.define("WAITING", int(goes_on and step > 0))
     out.define("SUM_ROWS", tile.rows)

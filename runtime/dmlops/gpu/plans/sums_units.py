@@ -1,7 +1,7 @@
-"""Sums of products by matrix units: what groups and waves work out, where all that is read are halves.
+"""Sums of products by matrix units, where all factors are halves: the tiles of groups and waves.
 
-Rows of matrices are the weights of all sums of the group's rows, columns are its columns. Where there are few
-of them, waves share sums, of which each adds up some products.
+A matrix's rows are the weights of all sums of the group's rows, its columns are the group's columns. If there
+are few of these, waves split the products of each sum.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .tuning import (
     UNITS_GROUPS,
 )
 
-SUMS_UNITS_THREADS = 256  # in a group, where weights do not stay
-SUMS_STAYING_WEIGHTS = 65536  # of a group: 128 registers of each of its threads
+SUMS_UNITS_THREADS = 256  # in a group, unless weights stay in registers
+SUMS_STAYING_WEIGHTS = 65536  # of a group: 128 registers per thread
 
 
 class SumsUnits(NamedTuple):
-    """The rows of a group's matrices, their columns, and how many products of these are multiplied at once;
-    what a wave has of them; so many tiles are read `ahead`. `stays`: these have all products, and weights
-    stay in registers from step to step of a recurrence."""
+    """The rows and columns of a group's matrices, the `depth` of its k-loop, a wave's share, and how many
+    tiles are prefetched `ahead`. `stays`: these make up all of k, so that weights stay in registers from step
+    to step of a recurrence."""
 
     rows: int
     columns: int
@@ -39,12 +39,12 @@ class SumsUnits(NamedTuple):
 
 
 def no_units() -> SumsUnits:
-    """What ordinary arithmetic has."""
+    """For ordinary arithmetic."""
     return SumsUnits(0, 0, 0, 0, 0, 0, False)
 
 
 def is_of_eights(tensor: Tensor) -> bool:
-    """Whether a tensor is of halves, of which vectors of eight lie side by side."""
+    """Whether a tensor consists of halves in contiguous, aligned vectors of eight."""
     found = tensor.bits == 16 and tensor.is_float
     found = found and tensor.strides[-1] == 1 and tensor.sizes[-1] % 8 == 0
     for size, stride in zip(tensor.sizes[:-1], tensor.strides[:-1], strict=True):
@@ -53,8 +53,8 @@ def is_of_eights(tensor: Tensor) -> bool:
 
 
 def suits_sums_units(out: Planning, tensors: Tensors, read: int, columns: int, neighbours: int) -> bool:
-    """Whether the device has matrix units, enough columns fill them, they can read the tensors of which
-    products are made, which have bits in `read`, and `neighbours` are written in fours."""
+    """Whether the device has matrix units, there are columns enough to fill them, they can load all factors,
+    which have bits in `read`, and the `neighbours` that are written are multiples of four."""
     for place, tensor in enumerate(tensors):
         if read >> place & 1 == 1 and not is_of_eights(tensor):
             return False
@@ -62,17 +62,18 @@ def suits_sums_units(out: Planning, tensors: Tensors, read: int, columns: int, n
 
 
 def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns: int) -> int:
-    """How many groups work out so many of each."""
+    """The number of groups, given the tile of each."""
     return times(times(ceil_div(rows, tile_rows), ceil_div(columns, tile_columns)), others)
 
 
 def rows_of_each(tile_rows: int, sums: int) -> int:
-    """How many of a tile's rows are of one sum: neighbours are kept as halves in whole words."""
+    """How many of a tile's rows belong to one sum: a multiple of 4, since neighbours are stored as halves, in
+    whole words."""
     return tile_rows // sums // 4 * 4
 
 
 def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits:
-    """Matrices as large as leave enough groups."""
+    """Tiles as large as leave enough groups."""
     if groups_of(rows, columns, others, rows_of_each(128, sums), 64) >= UNITS_GROUPS:
         return SumsUnits(128, 64, 64, 32, 32, 1, False)
     if groups_of(rows, columns, others, rows_of_each(64, sums), 64) >= UNITS_GROUPS:
@@ -85,7 +86,8 @@ def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits
 
 
 def stays_with(rows: int, columns: int, others: int, sums: int, depth: int, tile_rows: int) -> bool:
-    """Whether groups with so many rows of matrices hold all weights, and run all at once."""
+    """Whether groups with that many matrix rows can hold all weights in registers, and are all resident at
+    once."""
     of_each = rows_of_each(tile_rows, sums)
     return (
         groups_of(rows, columns, others, of_each, 16) <= SUMS_STAYING_GROUPS
@@ -94,8 +96,8 @@ def stays_with(rows: int, columns: int, others: int, sums: int, depth: int, tile
 
 
 def units_for_steps(rows: int, columns: int, others: int, sums: int, depth: int) -> SumsUnits:
-    """The same in a recurrence whose groups can wait for one another, with weights that stay in registers
-    where they fit. Then waves have all rows, and share the products of a tile."""
+    """The same for a recurrence whose groups can wait for each other, with weights in registers where they
+    fit. Waves then have all rows, and split the products of a tile."""
     tile_rows = 32 if stays_with(rows, columns, others, sums, depth, 32) else 64
     if not stays_with(rows, columns, others, sums, depth, tile_rows):
         return sums_units_for(rows, columns, others, sums)

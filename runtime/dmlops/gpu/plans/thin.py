@@ -1,9 +1,9 @@
-"""Contractions of thin matrices: of few rows, or of few columns, which then count as rows.
+"""Contractions of thin matrices: of few rows, or of few columns, which are then treated as rows.
 
-Nearly all that they read is the right factor, each element once, so that memory is the limit. Threads read it
-in vectors of 16 bytes, neighbours side by side: lanes, which have other products of the same columns, where
-these vectors are along the products, else threads that have other columns. Each thread keeps sums of its
-columns in all rows; those of its lanes are added up in group memory.
+Nearly all traffic is the right factor, each element of which is read once, so memory bandwidth is the limit.
+Threads load it in vectors of 16 bytes, adjacent ones by neighbouring threads. Where vectors run along k,
+these are lanes, which take different products of the same columns; otherwise they are threads with other
+columns. Each thread accumulates its columns in all rows, and lanes are reduced in shared memory.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from .tuning import (
     UNITS_GROUPS,
 )
 
-MOST_ROWS = 4  # that a thread has sums of
+MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128
-THIN_PASS = 2  # its number, from the contraction's
+THIN_PASS = 2  # relative to the contraction's number
 
 
 class Thin(NamedTuple):
-    """The matrices with few rows, and the tensor by number that is their right factor; `is_turned`: these are
-    the output's columns, and the left factor of the contraction."""
+    """Matrices with few rows, and the number of the tensor that is their right factor. `is_turned`: they are
+    transposed, and that tensor is the contraction's left factor."""
 
     is_turned: bool
     matrices: Matrices
@@ -53,8 +53,8 @@ class Thin(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """How threads share the work: each has so many columns, and takes `step` products of them at once. In a
-    group, `lanes` threads have other products, and `width` other columns."""
+    """How threads share the work: each has so many `columns`, and takes `step` products of them at once. In a
+    group, `lanes` threads differ in their products, and `width` in their columns."""
 
     columns: int
     step: int
@@ -64,7 +64,7 @@ class Lanes(NamedTuple):
 
 
 def turned(found: Matrices) -> Matrices:
-    """The same with rows and columns, and with them the factors, in each other's place."""
+    """The transposed problem: rows and columns, and with them the factors, swapped."""
     return found._replace(
         row_axis=found.column_axis,
         column_axis=found.row_axis,
@@ -77,7 +77,7 @@ def turned(found: Matrices) -> Matrices:
 
 
 def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
-    """The matrices, turned where they have too many rows."""
+    """The matrices, transposed if they have too many rows."""
     contracted = shader.contracted
     if found.rows > MOST_ROWS:
         return Thin(True, turned(found), contracted.left)
@@ -85,7 +85,7 @@ def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
 
 
 def is_thin(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether there are few rows or columns, enough to do, and whole vectors of floats to read."""
+    """Whether there are few rows or columns, enough work, and whole vectors of floats to load."""
     if len(told.factors.window.sizes) > 0 or not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
         return False
     thin = thin_of(shader, found)
@@ -96,7 +96,7 @@ def is_thin(told: Definition, shader: DefinitionShader, found: Matrices) -> bool
 
 
 def lanes_for(matrices: Matrices, vector: int) -> Lanes:
-    """As many lanes as keep a GPU busy. Sums are worked out in parts where there are few groups even so."""
+    """As many lanes as saturate a GPU. k is split if there are few groups even then."""
     is_along = matrices.right.is_along
     columns = THIN_VECTORS if is_along else vector
     step = vector if is_along else THIN_VECTORS
@@ -114,7 +114,7 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
 
 
 def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
-    """One dispatch, and one after it where sums are worked out in parts."""
+    """One dispatch, followed by one if k is split."""
     thin = thin_of(shader, found)
     matrices = thin.matrices
     vector = VECTOR_BITS // told.tensors[thin.right].bits
@@ -140,7 +140,8 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
     out.define("RIGHT_ALONG", int(matrices.right.is_along))
-    # Halves of many columns have much arithmetic to wait for; elsewhere registers are worth more.
+    # Halves of many columns have enough arithmetic to hide prefetches; elsewhere the registers are worth
+    # more.
     out.define("READS_AHEAD", int(vector == 8 and not matrices.right.is_along))
     out.define("VECTORS", THIN_VECTORS)
     out.define("LANES", share.lanes)

@@ -1,4 +1,4 @@
-"""What a planner is told of a description. Sizes and strides are in elements."""
+"""What planners are told of a description. Sizes and strides are in elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Signed = Annotated[int, "int"]
 
 
 class Buffer(NamedTuple):
-    """A buffer: the tensor of a member, by its place in the struct, and its entry in an array; or scratch."""
+    """A buffer: a member's tensor, by its place in the struct, and its entry if it is an array; or
+    scratch."""
 
     member: int
     entry: int
@@ -46,12 +47,12 @@ Sizes = Annotated[Sequence[int], MAX_RANK]
 
 
 class Tensor(NamedTuple):
-    """A tensor of a shader; its macros begin with `macro`.
+    """A tensor of a shader; its macros start with `macro`.
 
-    `is_present`: it is there; where it is not, something else may stand in. `bits` of an element; `is_float`
-    and `is_signed` tell its kind. `as_bits`: its elements are taken as bits, whatever they stand for.
-    `is_limited`: the shader needs its least and its greatest value. `is_output`: it is written. `is_held`: an
-    output whose old content is read.
+    `is_present`: it is there; if not, any buffer may stand in. `bits` of an element; `is_float` and
+    `is_signed` are its kind. `as_bits`: elements are treated as raw bits. `is_limited`: the shader needs the
+    type's least and greatest value. `is_output`: it is written. `is_held`: an output whose old content is
+    read.
     """
 
     macro: str
@@ -72,7 +73,7 @@ Tensors = Annotated[Sequence[Tensor], 16]
 
 
 class Number(NamedTuple):
-    """A number that a shader is told: an integer, or the bits of a float."""
+    """A number for a shader: an integer, or the bits of a float."""
 
     value: int
     is_float: bool
@@ -82,7 +83,7 @@ Numbers = Annotated[Sequence[Number], 32]
 
 
 class Switch(NamedTuple):
-    """A macro that the description alone decides."""
+    """A macro that depends on the description alone."""
 
     name: str
     value: int
@@ -92,9 +93,9 @@ Switches = Annotated[Sequence[Switch], 8]
 
 
 class Lookup(NamedTuple):
-    """An index to read and follow: what is moved lies `stride` further for each unit of its value.
+    """An index to look up: each unit of its value moves the accessed element by `stride`.
 
-    `size` is that of the dimension it leads into, `offset` where it lies among the indices.
+    `size` is that of the dimension it selects from, `offset` its position among the indices.
     """
 
     size: int
@@ -106,8 +107,9 @@ Lookups = Annotated[Sequence[Lookup], 8]
 
 
 class Movement(NamedTuple):
-    """Where elements go, as indices direct: for each dimension that is gone through, strides of what is
-    moved, and of the indices; and the indices to look up. `is_followed`: this is all that there is to it."""
+    """Where indices direct elements: for each dimension that is visited, the strides of what is moved
+    (`strides`) and of the indices (`steps`); and the indices to look up. `is_followed`: this describes the
+    movement completely."""
 
     strides: Sizes
     steps: Sizes

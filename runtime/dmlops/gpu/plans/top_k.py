@@ -1,4 +1,4 @@
-"""Top-k: one group selects from a line; or runs of tiles' first elements are merged until a line has one."""
+"""Top-k: a group selects from a line, or sorted runs of tiles are merged until each line has only one."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from .tuning import (
 )
 from .types import define_moved, define_tensor
 
-SELECTION_BYTES = 15360  # of group memory; every device has a little more
+SELECTION_BYTES = 15360  # of shared memory; every device has a little more
 
 
 class TopK(NamedTuple):
-    """What a shader that sorts is told."""
+    """The planner's input."""
 
     input: Tensor
     output: Tensor
     indices: Tensor
     axis: int
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     largest: bool
 
 
@@ -54,8 +54,8 @@ class TopKResources(NamedTuple):
 
 
 class TopKParams(NamedTuple):
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
-    "elements of tiles, or of runs to be merged, of all lines; or lines to select from"
+    count: int  # type: ignore[assignment]  # shadows tuple.count
+    "elements of tiles, or of runs to be merged, over all lines; or lines to select from"
     groupColumns: int
     "thread groups along x"
     length: int
@@ -63,11 +63,11 @@ class TopKParams(NamedTuple):
     kept: int
     "elements that are kept of each tile or pair of runs, at most"
     runs: int
-    "to be merged, a line"
+    "to be merged, per line"
     runLength: int
     "elements that a run has room for"
     runSpan: int
-    "elements of the line that a run is from"
+    "elements of the line that a run comes from"
     inputStep: int
     "strides along the axis"
     outputValueStep: int
@@ -77,13 +77,14 @@ class TopKParams(NamedTuple):
 
 
 def tile_of(number: int) -> int:
-    """The least power of 2 that is not below a number, 2 or more."""
+    """The least power of 2 that is not below `number`, 2 or more."""
     return max(2, 1 << (number - 1).bit_length())
 
 
 def selecting_threads(length: int, wanted: int, entry: int) -> int:
-    """The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate."""
-    if length <= TOP_K_SMALL_TILE or wanted > TOP_K_FEW:  # a small tile is sorted in one dispatch, too
+    """Threads per line of a selecting group, or 0 if lines are sorted; `entry` is the bytes of a
+    candidate."""
+    if length <= TOP_K_SMALL_TILE or wanted > TOP_K_FEW:  # a small tile also takes one dispatch
         return 0
     threads = max(TOP_K_LEAST_THREADS, tile_of(wanted), tile_of(ceil_div(length, TOP_K_ITEMS)))
     while (
@@ -95,8 +96,8 @@ def selecting_threads(length: int, wanted: int, entry: int) -> int:
 
 
 def lines_abreast(told: TopK, loops: Loops, threads: int, entry: int) -> int:
-    """How many lines a group has, with so many threads each: several only where they lie side by side, in no
-    more than `TOP_K_ABREAST` bytes and as group memory has room for."""
+    """Lines per group, with `threads` threads each: several only if they are interleaved, span at most
+    `TOP_K_ABREAST` bytes, and fit in shared memory."""
     if loops[-1].strides[0] != 1:
         return 1
     room = (threads + told.count * ceil_div(told.input.sizes[told.axis], threads)) * entry
@@ -112,7 +113,7 @@ def lines_abreast(told: TopK, loops: Loops, threads: int, entry: int) -> int:
 
 
 def plan_top_k(out: Planning, told: TopK) -> None:
-    """A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved."""
+    """One dispatch that selects; or one that sorts, and one for each time that the number of runs halves."""
     bits = told.input.bits
     out.define("LARGEST", int(told.largest))
     out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
@@ -129,7 +130,7 @@ def plan_top_k(out: Planning, told: TopK) -> None:
 
 
 def select(out: Planning, told: TopK, threads: int, entry: int) -> None:
-    """One dispatch, so many threads a line."""
+    """One dispatch, with `threads` threads per line."""
     check_span(out, told.input)
     check_span(out, told.output)
     check_span(out, told.indices)
@@ -175,7 +176,7 @@ def select(out: Planning, told: TopK, threads: int, entry: int) -> None:
 
 
 def sort(out: Planning, told: TopK) -> None:
-    """A dispatch that sorts tiles, and one more whenever the number of runs is halved."""
+    """A dispatch that sorts tiles, and one for each time that the number of runs halves."""
     check_span(out, told.input)
     check_span(out, told.output)
     check_span(out, told.indices)
@@ -193,7 +194,7 @@ def sort(out: Planning, told: TopK) -> None:
     out.define("NUM_THREADS", num_threads)
     out.share()
 
-    # Runs lie in two pairs of buffers in turn, each as large as the runs that it holds at any time need.
+    # Runs alternate between two pairs of buffers, each sized for the most that it ever holds.
     runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
     even, odd = 0, 0
     while runs > 1:
@@ -203,7 +204,7 @@ def sort(out: Planning, told: TopK) -> None:
         else:
             odd = max(odd, room)
         runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn
-    # What a dispatch neither reads nor writes, the input stands in for.
+    # The input stands in for buffers that a dispatch does not use.
     nothing = told.input.buffer
     keys_even, places_even, keys_odd, places_odd = nothing, nothing, nothing, nothing
     if even > 0:

@@ -1,8 +1,8 @@
-"""The numbers that planners choose by: what groups and threads have to do, and when a faster way pays off.
+"""The numbers that planners choose by: tile and group sizes, and when a faster form pays.
 
-Beside each is where it was measured, and how fast other values were there: 0.9 is nine tenths of the speed.
-Where a number decides between two ways, it is how many times as fast the chosen one is. `bench/tune.py`
-measures those that it has trials for on the GPU at hand, and writes their lines anew.
+Each has the device it was measured on, and the relative speed of other values there: 0.9 is nine tenths of
+the speed. A number that decides between two forms has the speedup of the one chosen. `bench/tune.py` measures
+those that it has trials for on the GPU at hand, and rewrites their lines.
 """
 
 from __future__ import annotations
@@ -10,308 +10,308 @@ from __future__ import annotations
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
 ELEMENTWISE_BITS = 256  # NVIDIA H200: 128 at 0.96, 512 at 0.99
-"bits that one thread writes at once"
+"bits that a thread writes at once"
 ELEMENTWISE_UNROLL = 4  # NVIDIA H200: 1 at 0.88, 2 at 0.96, 8 at 1.00
-"vectors that one thread writes at once, at most"
+"vectors that a thread writes, at most"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
-"threads that keep a GPU busy; with fewer, each writes fewer vectors"
+"threads that saturate a GPU; with fewer, each writes fewer vectors"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
-"blocks of neighbouring threads along both dimensions of a patch"
+"height of a patch, in blocks: neighbouring threads walk patches for locality along both dimensions"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
-"the same along the inner dimension"
+"its width, along the innermost dimension"
 
 GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
 "threads in a group"
 GATHER_BITS = 256  # NVIDIA H200: 128 at 0.91, 512 at 0.99
-"bits that one thread moves at once"
+"bits that a thread moves at once"
 GATHER_UNROLL = 4  # NVIDIA H200: 1 at 0.86, 2 at 0.98, 8 at 1.00
-"vectors that one thread moves at once, at most"
+"vectors that a thread moves, at most"
 STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
-"of a row that neighbouring threads walk down together: a cache line"
+"bytes of the strips that neighbouring threads walk down row by row: a cache line"
 TUPLE_VECTOR = 2  # NVIDIA H200: 1 at 0.98, 4 at 0.93
-"elements that one thread writes where each takes a tuple of indices"
+"elements that a thread writes where each takes a tuple of indices"
 
 SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 512 at 0.97, 1024 at 0.93
 "threads in a group"
 SCATTER_FEW = 32  # NVIDIA H200: 1.2 to 1.7 times as fast with 64 or more, with 4 at 0.4 to 1.2
-"elements for each update, at least, for which those that get none are only copied"
+"output elements per update from which those without updates are just copied"
 
-NONZERO_THREADS = 512  # NVIDIA H200, each adding up one block: 256 at 0.82, 1024 at 1.01
+NONZERO_THREADS = 512  # NVIDIA H200, when each added up one block: 256 at 0.82, 1024 at 1.01
 "threads in a group"
-NONZERO_ITEMS = 2  # NVIDIA H200, threads adding up one block each: 1 at 0.79, 4 at 0.72
-"elements of a thread"
+NONZERO_ITEMS = 2  # NVIDIA H200, when threads added up one block each: 1 at 0.79, 4 at 0.72
+"elements per thread"
 
 PHILOX_THREADS = 256  # not measured
 "threads in a group"
 
 DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
-"threads in a group of a pass that follows a definition"
+"threads in a group, for passes that follow a definition literally"
 
 REDUCTION_LEAST_THREADS = 128  # NVIDIA H200: 32 at 1.01, 64 at 1.00, 256 at 0.96
 "threads in a group, at least"
 REDUCTION_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.93
 "threads in a group, at most"
 REDUCTION_UNROLL = 4  # NVIDIA H200: 2 at 0.96, 8 at 0.97
-"vectors that one thread has under way"
+"vectors that a thread has in flight"
 REDUCTION_WHOLE_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
-"the same where that is all it has"
+"the same where that is all it loads"
 REDUCTION_NEIGHBOURS = 32  # NVIDIA H200: 16 at 0.93, 64 at 0.98
-"sets side by side whose elements are loaded together"
+"adjacent sets whose elements are loaded together"
 REDUCTION_THREADS = 65536  # NVIDIA H200: 1 at 0.74, 4096 at 0.90, 16384 at 0.97, 262144 at 1.00
-"threads that keep a GPU busy; with fewer, each has less of a set"
+"threads that saturate a GPU; with fewer, each takes less of a set"
 REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
-"groups that keep a GPU busy; with fewer, sets are cut into parts"
+"groups that saturate a GPU; with fewer, sets are split into parts"
 
 ROWS_PART = 4  # NVIDIA H200: 2 at 1.00, 8 at 1.00, 16 at 1.00
-"blocks of a row that a group works on where rows have no statistics"
+"blocks of a row per group where rows have no statistics"
 
 SUMS_LEAST_PRODUCTS = 4096  # not measured
-"products of what is written at once; with fewer, a thread for each element is as good"
+"products written at once; below, one thread per element is as good"
 SUMS_FEW_THREADS = 128  # not measured
-"threads in a group whose threads have fewer than 8 columns"
+"threads in a group whose threads have fewer than 8 columns each"
 SUMS_MANY_THREADS = 256  # not measured
-"threads in any other"
+"threads in any other group"
 SUMS_ROWS = 4  # not measured
-"rows of a group, or so many times what a thread has"
+"rows per group, in units of what a thread has"
 SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.69, 8 with 256 at 0.86
 "the same where there are many groups"
 SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
-"threads of such a group"
+"threads in such a group"
 SUMS_GROUPS = 256  # not measured
-"groups that keep a GPU busy; with fewer, each has fewer rows"
+"groups that saturate a GPU; with fewer, each has fewer rows"
 SUMS_OWN = 64  # not measured
-"sums of a thread, at most"
+"accumulators of a thread, at most"
 SUMS_AHEAD = 32  # not measured
-"weights that a thread reads ahead, at most"
+"weights that a thread prefetches, at most"
 SUMS_TILE = 5120  # not measured
-"words of factors in group memory, at most"
+"words of factors in shared memory, at most"
 
-SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 processors have 256 each
-"threads of groups that can wait for one another: all of them run at once, whatever registers they take"
-SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait at 0.83
-"products of a step of a recurrence that a single group is faster with than several that wait, at most"
+SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 SMs have 256 each
+"threads whose groups may spin on each other: all are resident at once, whatever registers they take"
+SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
+"products per step of a recurrence up to which one group beats several that synchronize"
 SUMS_ALONE_THREADS = 256  # NVIDIA H200: 128 at 0.89, 512 at 0.94
-"its threads"
+"threads of that group"
 SUMS_ALONE_ROWS = 64  # not measured
-"rows that it works out at once"
+"rows that it computes at once"
 SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
-"rows of these that a thread has"
+"rows of these per thread"
 SUMS_NONE_THREADS = 256  # NVIDIA H200: 64 at 0.97, 128 at 0.99
-"threads in a group of a pass that only copies what others have added up"
-SUMS_STAYING_GROUPS = 128  # NVIDIA H200: its 132 processors have one each
-"groups that can wait for one another with all registers of a processor to themselves"
+"threads in a group, for passes that only copy what others have summed"
+SUMS_STAYING_GROUPS = 128  # NVIDIA H200: its 132 SMs run one each
+"groups that may spin on each other and have all registers of an SM to themselves"
 SUMS_STAYING_THREADS = 256  # NVIDIA H200: 128 at 0.7, 512 at 0.9
-"threads in a group whose weights stay in registers"
+"threads in a group that keeps its weights in registers"
 SUMS_STAYING_DEPTH = 1024  # NVIDIA H200: 256 at 0.88, 512 at 0.91
 "products that such a group multiplies at once, at most"
 SUMS_UNITS_COLUMNS = 5  # not measured
-"columns for which matrix units are faster, which have 16 of them"
+"columns from which matrix units, which process 16, are faster"
 
 TILE_PRODUCTS = 4096  # not measured
-"products of all sums of a matrix, under a window of all matrices; with fewer, the definition is as good"
+"products of a matrix, or with a window of all matrices; below, the definition is as good"
 TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast
-"products of all sums, at least, for which the left factor of a window is put in order first"
-TILE_COPIED = 134217728  # NVIDIA H200: 1.05 times as fast as single elements, 1.2 with halves, with twos 1.3
-"products of all sums, at least, for which factors that have no vectors are put in order first"
+"products in total from which the left factor of a convolution is packed first"
+TILE_COPIED = 134217728  # NVIDIA H200: 1.05 times as fast as single loads, 1.2 with halves, 1.3 with pairs
+"products in total from which factors that cannot be loaded in vectors are copied first"
 TILE_COPIED_LINES = 256  # not measured
-"rows and columns of these, at least: so often each element is read"
+"rows and columns from which that pays: each element is read that often"
 TILE_DEPTH = 16  # NVIDIA H200: 8 at 0.92, 32 at 0.68
-"products of a tile"
+"depth of a tile: products per iteration of the k-loop"
 TILE_GATHERED_DEPTH = 8  # NVIDIA H200: 16 is slower
-"the same where each product has another place of the window, which takes registers"
+"the same where each product has a tap of its own, which takes registers"
 TILE_WALK = 8  # not measured
-"rows of tiles that are walked together, so that what they read stays in the cache"
+"rows of tiles that are walked as one band, so that shared factors stay in the cache"
 TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
-"rows, at most, for which there are tiles of their own"
+"rows up to which tiles are 16 or 32 rows high"
 TILE_MANY = 256  # NVIDIA H200: 64 at 0.90, 128 at 1.00, 512 at 0.95, 1024 at 0.95
-"tiles of the large kind that keep a GPU busy"
+"large tiles that saturate a GPU"
 TILE_SMALL = 128  # not measured
-"tiles of 32 by 32; with fewer, most of a GPU is idle, and these are faster than larger ones"
+"tiles of 32 x 32 below which most of a GPU is idle, so that these are faster than larger ones"
 TILE_SHALLOW = 256  # NVIDIA H200: 1.2 to 1.35 times as fast with 64 to 256
-"products of their sums, at most"
+"products per sum up to which that holds"
 TILE_SHALLOW_DEPTH = 32  # NVIDIA H200: 64 at 0.90
-"products of such a tile"
-TILE_RESIDENT = 396  # NVIDIA H200: its 132 processors have three each
-"tiles of a window that a GPU works on at once"
+"depth of such a tile"
+TILE_RESIDENT = 396  # NVIDIA H200: its 132 SMs run three each
+"tiles of a convolution that are resident at once"
 TILE_FEW = 32  # NVIDIA H200: 16 at 0.88, 64 at 1.01, 128 at 1.01
-"tiles of a window, at most, that leave most of a GPU idle even in parts"
+"tiles of a convolution up to which most of a GPU is idle even with split k"
 TILE_FEW_PHASES = 300  # NVIDIA H200: 32 at 0.66 to 0.85 with 128 and 256 tiles
-"the same of phases, whose parts take longer to add up"
+"the same for phases, whose partial sums take longer to add up"
 TILE_GROUPS = 512  # NVIDIA H200: 128 at 0.52, 256 at 0.90, 1024 at 0.89
-"groups that keep a GPU busy; with fewer, sums are worked out in parts"
-TILE_ROUNDS = 528  # NVIDIA H200: its 132 processors get four each, and none waits
+"groups that saturate a GPU; with fewer, k is split"
+TILE_ROUNDS = 528  # NVIDIA H200: its 132 SMs run four each, in one wave
 "the same with a window"
 TILE_PART = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 1.00
-"products in a part of a sum, at least"
+"products in a part of k, at least"
 TILE_GATHERED_PART = 128  # NVIDIA H200: 256 at 0.89
 "the same with a window"
 TILE_DIRECT_ROWS = 4  # not measured
-"rows of a group of channels that make a tile; with fewer, windows slide over the input"
+"rows per channel group from which tiles pay; below, windows slide over the input"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
-"threads in a group, where each adds up a sum in parts, or puts an element in order"
+"threads in a group, for passes that add up partial sums or pack factors"
 
 UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
-"groups of matrix units that keep a GPU busy; in attention and sums, too, and half of those of thin matrices"
+"groups with matrix units that saturate a GPU, also in attention and sums; half of what thin matrices need"
 UNITS_PART = 64  # NVIDIA H200: 32 at 1.00, 128 at 1.00, 256 at 1.00
-"products in a part of a sum, at least"
+"products in a part of k, at least"
 UNITS_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
 "the same with a window"
 UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
-"parts of a sum, at most"
+"parts of k, at most"
 UNITS_TALL = 32  # not measured
-"tiles of 128 rows of a convolution, at least; with fewer, there are smaller ones"
+"tiles 128 rows high from which convolutions use them; with fewer, tiles are smaller"
 UNITS_SHORT = 128  # NVIDIA H200: 32 at 1.00, 64 at 1.00, 256 at 1.00, 512 at 1.00
-"products of a sum, at most, that are over before tiles 64 deep pay"
+"products per sum up to which tiles 64 deep do not pay"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
-"products of a sum, at most, for which tiles of 32 by 32 are faster where they are few"
+"products per sum up to which 32 x 32 tiles are faster if there are few"
 UNITS_TAPS = 7  # not measured
-"places of a window along its last dimension that tiles have at once, at most"
+"taps along a window's last dimension that tiles hold at once, at most"
 UNITS_MEMORY = 32 * 1024  # not measured
-"bytes of group memory of a tile that has several places at once, at most"
+"bytes of shared memory for a tile that holds several taps at once, at most"
 UNITS_REACH = 16  # not measured
-"columns of a tile that only the others need, at most"
+"extra columns of a tile that only its other taps need, at most"
 UNITS_ROWS = 64  # not measured
-"tiles of 64 x 128 for which they have several places at once, at least; with fewer, sums come in parts"
+"tiles of 64 x 128 from which they hold several taps at once; with fewer, k is split"
 
 BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
-"groups of products of bytes that keep a GPU busy"
+"groups that saturate a GPU with products of bytes"
 BYTES_PART = 256  # not measured
-"products in a part of a sum, at least"
+"products in a part of k, at least"
 BYTES_MOST_PARTS = 8  # not measured
-"parts of a sum, at most"
+"parts of k, at most"
 BYTES_DEEP = 24  # not measured
-"channels, at most, that are filled up with zeros to vectors of 4 bytes; more to vectors of 16"
+"channels up to which they are padded to vectors of 4 bytes; more are padded to 16"
 
 ATTENTION_MANY_ROWS = 64  # not measured
-"rows of queries of a group, where that leaves enough groups"
+"queries per group, if that leaves enough groups"
 ATTENTION_FEW_ROWS = 32  # not measured
-"rows of queries of any other group"
+"queries per group otherwise"
 ATTENTION_DEPTH = 16  # NVIDIA H200: 8 at 0.95
-"entries of a query and a key that are multiplied at once"
+"elements of a query and a key multiplied per iteration"
 ATTENTION_GROUPS = 256  # not measured
-"groups that keep a GPU busy"
+"groups that saturate a GPU"
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
-"waves in a group by matrix units"
+"waves in a group with matrix units"
 ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
-"the same of rows wider than 64, where that leaves many groups"
+"the same for rows wider than 64, if that leaves many groups"
 ATTENTION_FEW_WAVES = 2  # NVIDIA H200: 1 at 0.91, 4 at 0.93
-"waves, at least, where that leaves few groups"
+"the least waves to which a group shrinks if groups are few"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 32 rows to a wave at 0.81 with 384 groups, 1.07 with 1536
-"groups that are many"
+"groups that count as many"
 
 PARTS_MOST_QUERIES = 8  # not measured
-"queries up to which keys and values are read once for all heads that share them, in parts"
+"queries up to which keys are split into parts, and read once for all heads that share them"
 PARTS_THREADS = 128  # not measured
-"threads in a group there"
+"threads in a group of that form"
 PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
-"groups that keep the memory of a GPU busy"
+"groups that saturate a GPU's memory bandwidth"
 PARTS_KEYS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.99
-"keys of a part, at most"
+"keys per part, at most"
 
 BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
-"elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"
+"rows of a thread's block of elements; half as many where windows do not overlap"
 BLOCK_COLUMNS = 4  # not measured
-"the same beside each other"
+"its columns"
 BLOCK_MOST = 64  # not measured
-"elements of a block, at most: what threads that share its channels have of them fits group memory"
+"elements of a block, at most, so that shared memory has room for those of all threads sharing its channels"
 BLOCK_REACH = 40  # not measured
-"elements of a row that all windows of a block cover, which a thread holds at once, at most"
+"elements of a row that all windows of a block cover, which a thread keeps in registers, at most"
 BLOCK_PLACES = 81  # not measured
-"places of a window whose loops are unrolled, at most"
+"taps of a window up to which loops over them are unrolled"
 BLOCK_THREADS = 128  # not measured
 "threads in a group"
 BLOCK_BUSY = 131072  # not measured
-"threads that keep a GPU busy; with fewer, blocks are smaller"
+"threads that saturate a GPU; with fewer, blocks have fewer rows"
 BLOCK_FEW = 32768  # not measured
-"threads that keep it busy where each has one row; with fewer, blocks have fewer columns"
+"threads with one row each that saturate it; with fewer, blocks have fewer columns"
 BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
-"channels of a block that a thread has to itself, at least"
+"channels of a block per thread, at least"
 BLOCK_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
-"threads that share the channels of a block, at most: each of a wave has the same ones"
+"threads that share the channels of a block, at most: all threads of a wave have the same channels"
 SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
-"products of all sums of a convolution, at most, for which windows slide although there are rows for tiles"
+"products in total up to which a convolution slides windows although it has enough rows for tiles"
 SLIDING_POINTS = 4194304  # NVIDIA H200: 1.0 to 2.4 times as fast, with 13 million 0.8 to 1.1
-"the same where windows have one place"
+"the same for windows of a single tap"
 SHARING_THREADS = 256  # not measured
-"threads in a group where they share windows"
+"threads in a group whose threads share windows"
 SHARING_BUSY = 262144  # not measured
-"threads that keep a GPU busy where they share windows"
+"threads that saturate a GPU where they share windows"
 SHARING_LANES = 4  # not measured
 "threads that share a window, at least"
 
 SEPARABLE_THREADS = 256  # not measured
 "threads in a group, at most"
 SEPARABLE_GROUPS = 264  # not measured
-"groups that keep a GPU busy; with fewer, threads have fewer planes under way"
+"groups that saturate a GPU; with fewer, threads compute fewer planes at once"
 SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
-"groups that leave none of it idle at the end; with more, each has more planes and rows"
+"groups that leave no idle tail; with more, each takes more planes and rows"
 SEPARABLE_TABLE = 7168  # not measured
-"words of tables in group memory, at most"
+"words of tables in shared memory, at most"
 SEPARABLE_FEW = 65536  # not measured
-"elements that are few: a thread has one"
+"elements that count as few: one per thread"
 SEPARABLE_SMALLER = 3  # not measured
-"how many times as wide a tensor is as the output where rows are added up before columns"
+"ratio of the tensor's width to the output's from which taps are reduced vertically first"
 SEPARABLE_COLUMNS = 64  # not measured
-"columns of the output that a group has then, at most"
+"columns of the output that a group then has, at most"
 SEPARABLE_ROWS = 8  # not measured
-"rows of it"
+"its rows"
 SEPARABLE_SPAN = 512  # not measured
-"columns of the tensor that it reads, at most, but for those of one more element"
+"columns of the tensor that a group then reads, at most, apart from the taps of one more element"
 
 NEARBY_THREADS = 256  # not measured
-"threads in a group, at most, that works out what lies around its elements"
+"threads in a group, at most"
 NEARBY_COLUMNS = 32  # not measured
 "columns of its tile, at most"
 NEARBY_ROWS = 32  # not measured
 "rows of its tile, at most"
 NEARBY_ROOM = 2048  # not measured
-"entries for which it has room"
+"entries that a group has room for in shared memory"
 
 THIN_LEAST_THREADS = 256  # not measured
-"threads in a group that multiplies few rows, at least"
+"threads in a group, at least"
 THIN_MOST_THREADS = 512  # not measured
 "the same, at most"
 THIN_ALL_THREADS = 131072  # not measured
-"threads that keep the memory of a GPU busy; with fewer columns, more of them share each"
+"threads that saturate a GPU's memory bandwidth; with fewer columns, more lanes share each"
 THIN_LANES = 8  # not measured
-"threads that share a sum, at least, where vectors are along the products: a cache line"
+"lanes per sum, at least, where vectors run along k: a cache line"
 THIN_NEIGHBOURS = 4  # not measured
-"threads side by side that read neighbouring columns, at least"
+"threads side by side on adjacent columns, at least"
 THIN_VECTORS = 4  # not measured
-"vectors that one thread has under way"
+"vectors that a thread has in flight"
 
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.93
 "threads in a group"
-SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 of single elements, of vectors 8 at 0.81
-"elements of a thread, at least"
-SCAN_VECTOR_BITS = 128  # NVIDIA H200: of halves 64 at 0.86
-"bits of a thread's elements, at least, where they are loaded in vectors"
+SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 for single elements; 8 at 0.81 for vectors
+"elements per thread, at least"
+SCAN_VECTOR_BITS = 128  # NVIDIA H200: 64 at 0.86 for halves
+"bits per thread, at least, where elements are loaded in vectors"
 SCAN_SHORT_LINE = 64  # not measured
-"elements of lines that a thread scans alone"
-SCAN_MANY_LINES = 131072  # NVIDIA H200: with 4096 lines, groups that share them are 13 times as fast
-"lines, at least, that a thread each scans where they lie side by side"
-SCAN_SIDE_BYTES = 32  # NVIDIA H200: 64 at 0.94 of float32 and at 0.63 of float16
-"of lines side by side on which a group works together, where they are fewer"
+"elements up to which a thread scans a line alone"
+SCAN_MANY_LINES = 131072  # NVIDIA H200: with 4096 lines, sharing them in groups is 13 times as fast
+"interleaved lines from which each is scanned by one thread"
+SCAN_SIDE_BYTES = 32  # NVIDIA H200: 64 at 0.94 for float32 and at 0.63 for float16
+"bytes of interleaved lines that a group scans together, if there are fewer"
 SCAN_SIDE_ITEMS = 8  # NVIDIA H200: 4 at 0.71
-"elements of a thread in such a group"
-SCAN_SIDE_THREADS = 512  # NVIDIA H200: 1024 with 64 bytes at 1.13 of float32 and at 0.90 of float16
-"threads in it"
+"elements per thread in such a group"
+SCAN_SIDE_THREADS = 512  # NVIDIA H200: 1024 with 64 bytes at 1.13 for float32 and at 0.90 for float16
+"threads in such a group"
 SCAN_FEW_LINES = 256  # not measured
-"lines; with fewer, long ones are cut"
+"lines below which long ones are cut into segments"
 SCAN_BLOCKS = 16  # not measured
-"blocks of a group's threads and items that are worth a group of their own where lines are cut"
+"length of a segment, at least, in blocks of a group's threads times items"
 
 TOP_K_FEW = 64  # not measured
-"elements wanted, for which small tiles are faster, or selecting"
+"elements wanted up to which small tiles, or selection, are faster"
 TOP_K_SMALL_TILE = 512  # not measured
-"elements of a tile that is sorted where few are wanted"
+"elements of a sorted tile if few are wanted"
 TOP_K_LARGE_TILE = 1024  # not measured
-"the same where many are; takes 12 KiB with keys of 64 bits, and every device has 16"
+"the same if many are; with 64-bit keys that takes 12 KiB, and every device has 16"
 TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
-"elements that a thread reads where it selects"
+"elements that a thread reads when selecting"
 TOP_K_LEAST_THREADS = 64  # NVIDIA H200: 32 at 1.02, 128 at 1.00, 256 at 0.51
-"threads in a group that selects, at least"
-TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is more room, as fast as 2
-"bytes of lines side by side that a group selects from, at most"
+"threads in a selecting group, at least"
+TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is room, are as fast as 2
+"bytes of adjacent lines that a group selects from, at most"
 TOP_K_MOST_THREADS = 512  # not measured
-"threads in a group that selects, at most"
+"threads in a selecting group, at most"

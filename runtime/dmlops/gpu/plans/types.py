@@ -7,7 +7,7 @@ from .told import Tensor
 
 
 def stored_type(bits: int, is_float: bool, is_signed: bool) -> str:
-    """The type of an element in a buffer; of a whole word where that holds several."""
+    """The type of an element in a buffer; a whole word if that packs several."""
     if is_float:
         return "double" if bits == 64 else "float" if bits == 32 else "float16_t"
     if bits < 16:
@@ -42,10 +42,10 @@ def define_tensor(out: Planning, tensor: Tensor) -> None:
 
 
 def define_moved(out: Planning, tensor: Tensor) -> None:
-    """The same of a tensor whose elements are only moved."""
+    """The same for a tensor whose elements are only moved."""
     define_type(out, tensor.macro, tensor.bits, False, False)
 
 
 def define_scratch(out: Planning, macro: str, tensor: Tensor) -> None:
-    """The macros of a scratch buffer with the tensor's elements as they are computed, in 32 or 64 bits."""
+    """The macros of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits."""
     define_type(out, macro, max(tensor.bits, 32), tensor.is_float, tensor.is_signed)

@@ -1,4 +1,4 @@
-"""Ways to the outputs of definitions: by the passes that they have, or by faster ones in place of some."""
+"""Ways to a definition's outputs: by its own passes, or with faster ones in place of some."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ Tiles = Annotated[list[SumsTile], 32]
 
 
 class Way(NamedTuple):
-    """How outputs come about: the passes, each with what its groups have of sums, the intermediate tensors
-    that they write, as bits, those that lead to outputs by any passes (`led`), those kept as halves, and how
-    attention, if it takes part (`attends`), goes about its keys, and what it reads and writes of the
-    description."""
+    """How outputs come about: the passes, each with its tile if it is of sums; the intermediate tensors that
+    they write, as bits; those that any passes to outputs write (`led`); those kept as halves; and, if
+    attention takes part (`attends`), how it splits its keys, and what it accesses directly."""
 
     passes: Passes
     tiles: Tiles
@@ -41,7 +40,8 @@ class Way(NamedTuple):
 
 
 def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
-    """The passes that lead to outputs: attention without copies, sums by groups, where these suit."""
+    """The passes that lead to outputs: attention without copies, and sums shared by groups, where these
+    suit."""
     attention, sources = shader.attention, no_sources()
     every: Passes = list(shader.passes)
     there = present(told.tensors)
@@ -72,9 +72,8 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
 
 
 def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
-    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts
-    reads of halves, each written by a pass that writes nothing else. `wanted` are all that lead to
-    outputs."""
+    """The intermediate tensors kept as halves, as bits: what attention with matrix units or by parts reads as
+    halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs."""
     halves = 0
     for one in shader.passes:
         if one.number == shader.attention.number and one.writes & wanted != 0:
@@ -90,7 +89,7 @@ def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wante
 
 
 def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
-    """Whether passes that lead to outputs read the keys or the values of attention, besides that itself."""
+    """Whether passes that lead to outputs, other than attention itself, read its keys or values."""
     attention = shader.attention
     both = 1 << attention.key | 1 << attention.value
     for one in every:
@@ -100,7 +99,7 @@ def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, want
 
 
 def with_sums(told: Definition, shader: DefinitionShader, needed: Passes, wanted: int) -> Passes:
-    """The passes that are needed, those of sums in place of what they replace, one or several."""
+    """The passes that are needed, with those of sums in place of the one or several that they replace."""
     passes: Passes = []
     written = 0
     for one in needed:
@@ -128,7 +127,7 @@ def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: i
 
 
 def shared_tile(out: Planning, told: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
-    """What groups work out in a pass of sums; nothing in any other."""
+    """The tile of a pass of sums; empty for any other."""
     for sums in shader.sums:
         if sums.number == one.number:
             return sums_tile(out, sums, told.tensors, at_once(told.kept_sizes[one.target], one.is_along))

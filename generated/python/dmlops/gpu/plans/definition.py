@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Definitions of outputs: a dispatch for each intermediate tensor and each output, in order.
 
-All intermediate tensors lie in one scratch buffer. A recurrence takes one dispatch for each step of each of
-its tensors.
+All intermediate tensors share one scratch buffer. A recurrence takes one dispatch per step of each of its
+tensors.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ MAX_DISPATCHES = 2**18
 
 class DefinitionParams(NamedTuple):
     sizes: Annotated[Dimensions, "RANK"]
-    "of the tensor that is written"
+    "of the tensor written"
     lists: Lists
     "which fill two vectors each"
     activations: Annotated[list[int], 32]
     elements: Words
-    "of two words each, which must not lie in two vectors"
-    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "of two words each, which must not straddle vectors"
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements to write"
     first: int
     "the number of the first one"
@@ -45,7 +45,7 @@ class DefinitionParams(NamedTuple):
 
 
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """The dispatches; none where every output is absent."""
+    """The dispatches; none if every output is absent."""
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
@@ -91,7 +91,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
 
 
 def stand_in_of(told: Definition) -> Buffer:
-    """What is bound in place of tensors that are absent: the first output that is there."""
+    """What is bound in place of absent tensors: the first output that is present."""
     for tensor in told.tensors:
         if tensor.is_output and tensor.is_present:
             return tensor.buffer
@@ -101,12 +101,12 @@ def stand_in_of(told: Definition) -> Buffer:
 def dispatch_passes(
     out: Planning, told: Definition, shader: DefinitionShader, way: Way, known: Known
 ) -> None:
-    """A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or
-    where groups can wait for one another, for the first step and for all others, or one for all steps where a
-    single group does."""
+    """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. If its
+    groups can wait for each other, there is one for the first step and one for all others instead; if a
+    single group runs it, one for all steps."""
     place = 0
     dispatches = 0
-    pending = 0  # intermediate tensors that have been written since the last wait
+    pending = 0  # intermediate tensors written since the last barrier
     while place < len(way.passes):
         end = place + 1
         steps = 1
@@ -133,8 +133,8 @@ def dispatch_passes(
 
 
 def read_in(shader: DefinitionShader, one: Pass, step: int, goes_on: bool) -> int:
-    """The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none, unless
-    it goes on with the others."""
+    """The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads
+    fewer, unless it goes on with the others."""
     if one.is_along and step == 0 and not goes_on:
         for sums in shader.sums:
             if sums.number == one.number:
@@ -154,9 +154,9 @@ def dispatch_defined(
     waits: bool,
     goes_on: bool,
 ) -> None:
-    """The dispatch of a pass, of a recurrence for one step. If it `goes_on`, the first step stands for all of
-    a group that is alone; else step 1 for all that follow it, and step 2 for what groups that waited in vain
-    have left of them to a single one."""
+    """The dispatch of a pass, for one step if it is recurrent. If it `goes_on`, step 0 stands for all steps
+    of a single group; else step 1 stands for all after step 0, and step 2 for the single group that completes
+    them if groups gave up waiting."""
     shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(told, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
@@ -194,7 +194,7 @@ def dispatch_attention(
     count: int,
     waits: bool,
 ) -> None:
-    """The dispatch of attention, and one that joins its parts."""
+    """The dispatch of attention, and one that combines its parts."""
     attention, tensors, sources, parts = shader.attention, told.tensors, way.sources, way.parts
     sizes = box_of(told, one)
     if not parts.applies:
@@ -219,8 +219,7 @@ def dispatch_box(
     threads: AttentionGroups,
     waits: bool,
 ) -> None:
-    """A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone
-    has."""
+    """A dispatch for `count` elements of a box from number `first` on, after the macros of its own."""
     groups = grid(out, threads.threads, threads.in_group, 1)
     out.define("NUM_THREADS", threads.in_group)
     out.define("PASS", one.number)
