@@ -249,7 +249,11 @@ def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(found, np.full((4, 4), -255 * 255 * most))
 
 
-TILES = (ByteTile(128, 256, 64, 64, 64, 1), ByteTile(64, 128, 128, 32, 64, 1), ByteTile(64, 64, 64, 32, 32, 2))
+TILES = [
+    ByteTile(128, 256, 64, 64, 64, 1),
+    ByteTile(64, 128, 128, 32, 64, 1),
+    ByteTile(64, 64, 64, 32, 32, 2),
+]
 
 
 @pytest.mark.parametrize("tile", TILES)
