@@ -97,7 +97,7 @@ def _changed(change: Change) -> str:
         text = f"{change.member}: {new}, where there was none"
     else:
         text = f"{change.member}: {new} instead of {old}"
-    return text if change.because is not None else f"{text}, which goes along"
+    return text if change.because is not None else f"{text}, to match"
 
 
 def _short(value: Any) -> str:
