@@ -1,5 +1,4 @@
-"""`python -m dmlops onnx MODEL`: its operators, the feature level they need, and what keeps it from running.
-"""
+"""`python -m dmlops onnx MODEL`: the model's operators, what they need, and what keeps it from running."""
 
 from __future__ import annotations
 
