@@ -106,7 +106,7 @@ class _Site:
         self._add(
             "general.html",
             "general",
-            "Rules of every operator",
+            "Rules for every operator",
             "tensors strides sizes alignment flags TotalTensorSizeInBytes broadcast",
             operators=[rule_view(rule, (), examples) for rule in registry.operator_rules],
             tensors=[rule_view(rule, definitions, examples) for rule in registry.tensor.rules],
@@ -128,7 +128,7 @@ class _Site:
         title = "Enumerations, structs, constants"
         self._add("types.html", "types", title, "types data type flags", enums=enums, structs=structs)
         words = "0x80070057 E_INVALIDARG -2147024809 the parameter is incorrect HRESULT refused invalid why"
-        self._add("refused.html", "refused", "My description is refused: what now", words)
+        self._add("refused.html", "refused", "My description is rejected. What now?", words)
         words = "help how to read legend sources docs header observed ours advice"
         self._add("reading.html", "reading", "How to read these pages", words)
 
