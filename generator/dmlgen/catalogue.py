@@ -1,6 +1,6 @@
-"""The catalogue of algorithms: what no formula states well, and a spec therefore names.
+"""The catalogue of algorithms, for operators that a formula does not express well.
 
-An algorithm has a schedule of its own in every target, of the same name; all have an `output`.
+An algorithm has its own schedule in every target, with the same name; all have an `output`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ KINDS: Mapping[Kind, str] = {
 
 @dataclass(frozen=True)
 class Role:
-    """What an algorithm works with, or is told.
+    """An input or a parameter of an algorithm.
 
-    `optional`: the tensor may be absent. A coordinate is one of the tensor in the role `into`; it is worked
-    out for each `at` of the one in the role `over`, from elements of the one in the role `reads`.
+    `optional`: the tensor can be absent. A coordinate indexes the tensor in the role `into`; it is computed
+    for each `at` of the tensor in the role `over`, from elements of the tensor in the role `reads`.
     """
 
     kind: Kind
@@ -39,7 +39,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm: what it computes, and its roles in their order."""
+    """An algorithm: what it computes, and its roles in order."""
 
     meaning: str
     roles: Mapping[str, Role]

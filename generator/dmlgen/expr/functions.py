@@ -1,4 +1,4 @@
-"""The functions of the expression language: names, argument and result types, meaning."""
+"""The functions of the expression language: names, argument and result types, meanings."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ FUNCTIONS: dict[str, Function] = {
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """A name for an expression that specs need again and again.
+    """A name for an expression that specs need repeatedly.
 
-    Rules have that expression in its place, so that no target knows of the name; in a definition it is a
-    function like those of `let`. A loop variable in it is `d`.
+    In rules it is expanded, so no target needs to know it; in a definition it is a function like those of
+    `let`. A loop variable in it is named `d`.
     """
 
     parameters: Mapping[str, Type]
@@ -93,11 +93,11 @@ SHORTHANDS: Mapping[str, Shorthand] = {
 
 @dataclass(frozen=True, slots=True)
 class ElementFunction:
-    """A function of elements, while computing; the result is of their type unless said otherwise.
+    """A function of elements in computations; the result has their type unless stated otherwise.
 
-    All element arguments have one type, `any` ones any, FLOAT members included; `float` arguments are
-    FLOAT members or numbers, `int` ones integers, `activation` ones fused activations. `of_integers`:
-    integers have it, too.
+    All `element` arguments have the same type. `any` arguments can have any type, including FLOAT members;
+    `float` arguments are FLOAT members or numbers, `int` ones integers, `activation` ones fused activations.
+    `of_integers`: it is also defined for integers.
     """
 
     arguments: tuple[Literal["element", "any", "float", "int", "activation"], ...]

@@ -1,8 +1,9 @@
-"""The language of counterparts: what a member of a description is, given a node of another interface.
+"""The language of counterparts: a description's member, given a node of another interface.
 
-A subset of Python's expressions, like the language of rules, but untyped: attributes of ONNX are strings,
-too, and constants are read from inputs. It is parsed and checked here, and `dmlops.counterparts.evaluate`
-evaluates it for the nodes of a model. Loops run over ranges and arrays only, so every expression ends.
+It is a subset of Python's expressions, like the rule language, but untyped: attributes of ONNX can be
+strings, and constants are read from inputs. It is parsed and checked here, and evaluated for the nodes of a
+model by `dmlops.counterparts.evaluate`. Loops run only over ranges and arrays, so every expression
+terminates.
 """
 
 from __future__ import annotations
@@ -72,8 +73,11 @@ _PLAIN = (ast.Load, ast.IfExp, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Una
 
 @dataclass(frozen=True)
 class Names:
-    """What an expression may name: `tensors`, other `values` with their text where a `let` defines them, and
-    enumerators, which are texts."""
+    """The names an expression can use.
+
+    These are `tensors`, other `values` (with their text if a `let` defines them), and enumerators, which are
+    strings.
+    """
 
     tensors: Collection[str]
     values: Mapping[str, ast.expr | None]
@@ -81,9 +85,9 @@ class Names:
 
 
 def parse(text: str, names: Names, at: Callable[[int], Position], tensor: bool = False) -> ast.expr:
-    """The checked expression, its enumerators quoted; `tensor` says that its value must be one.
+    """The checked expression, with enumerators quoted; `tensor`: its value must be a tensor.
 
-    `at` tells where a character of the text stands. SpecError on any fault.
+    `at` gives the position of a character of the text. Raises SpecError on any fault.
     """
     tree = _Checker(names, at).visit(syntax(text, at))
     assert isinstance(tree, ast.expr)
@@ -96,7 +100,7 @@ def parse(text: str, names: Names, at: Callable[[int], Position], tensor: bool =
 
 
 def results(node: ast.expr, names: Names) -> Iterator[ast.expr]:
-    """The expressions that may be the value of a whole one: branches, entries of a table, a `let`'s value."""
+    """The expressions that can be the result of an expression: branches, table entries, a `let`'s value."""
     match node:
         case ast.IfExp(body=body, orelse=otherwise):
             yield from results(body, names)
@@ -127,7 +131,7 @@ def _is_tensor(node: ast.expr, names: Names) -> bool:
 
 
 class _Checker(ast.NodeTransformer):
-    """Refuses what has no meaning, and quotes enumerators."""
+    """Rejects what has no meaning, and quotes enumerators."""
 
     def __init__(self, names: Names, at: Callable[[int], Position]) -> None:
         self.names = names
