@@ -1,4 +1,4 @@
-"""Faults that only the whole registry shows."""
+"""Finds errors that are only visible in the registry as a whole."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def all_rules(registry: Registry) -> tuple[Rule, ...]:
 
 
 def list_identifiers(registry: Registry, path: Path) -> None:
-    """Bring the list of identifiers up to date: new rules are added, rules that are gone are retired.
+    """Brings the list of identifiers up to date: adds new rules, retires those that are gone.
 
-    The file is written anew, all or nothing, with the comments at its top. SpecError where it has others.
+    The file is rewritten atomically, with the comments at its top. SpecError if it has comments elsewhere.
     """
     current = {rule.id for rule in all_rules(registry)}
     retired = (registry.retired | registry.identifiers) - current
@@ -82,7 +82,7 @@ def _identifiers(registry: Registry) -> Iterator[Finding]:
 
 
 def _sources(registry: Registry) -> Iterator[Finding]:
-    """What no page and no header demands must be advice."""
+    """A rule that neither a page nor the header requires must be advice."""
     for rule in all_rules(registry):
         if not rule.advice and rule.source in ("ours", "observed"):
             message = f"{rule.id} has the source {rule.source}, so it must be advice; add `advice: true`"
@@ -124,7 +124,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
 
 
 def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
-    """Operators that are said to take this one as activation must have a place for it."""
+    """Operators listed as accepting this one as an activation must have a member for it."""
     able = {
         other.name
         for other in registry.operators
@@ -137,7 +137,7 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
 
 
 def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]:
-    """An activation of rows, such as SOFTMAX, needs all of a row: an intermediate tensor, read at `at`."""
+    """A row activation such as SOFTMAX needs a whole row: an intermediate tensor, read at `at`."""
     schedules = {name: registry.operator[name].schedule for name in registry.fusable(operator)}
     rows = sorted(name for name, schedule in schedules.items() if schedule and schedule.form != "map")
     if not operator.is_generic or operator.defines is None or not rows:
@@ -154,9 +154,10 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
 
 
 def _in_place(operator: Operator) -> Iterator[Finding]:
-    """One pass writes all outputs that may share inputs' buffers, after it has read what it needs of these.
+    """One pass writes all outputs that may share inputs' buffers, after reading what it needs from these.
 
-    So outputs have the same sizes, and each element depends on the same one of such an input alone.
+    So these outputs must have the same sizes, and each element may depend only on the same element of such an
+    input.
     """
     if operator.defines is None or not operator.is_generic or not operator.in_place:
         return
@@ -185,7 +186,7 @@ def _in_place(operator: Operator) -> Iterator[Finding]:
 
 
 def _absent(operator: Operator) -> Iterator[Finding]:
-    """Optional tensors that a definition reads, though neither it nor a rule asks whether they are there."""
+    """Optional tensors that a definition reads although nothing checks that they are present."""
     if operator.defines is None:
         return
     parts = [part for value in operator.defines.whole for part in walk_through(value)]
@@ -199,7 +200,7 @@ def _absent(operator: Operator) -> Iterator[Finding]:
 
 
 def _always_present(operator: Operator) -> Iterator[Finding]:
-    """Questions whether something is there that always is."""
+    """Checks for the presence of something that is always present."""
     asked = [(rule.position, part) for rule in operator.rules for part in _parts(rule)]
     if operator.defines is not None:
         place = operator.places.get("compute", operator.position)
@@ -214,7 +215,7 @@ def _always_present(operator: Operator) -> Iterator[Finding]:
 
 
 def _never_alike(operator: Operator) -> Iterator[Finding]:
-    """Tensors that a rule wants to be alike, and of which no table has anything in common."""
+    """Tensors that a rule requires to be alike although no table allows it."""
     kinds = {"DataType": "data type", "DimensionCount": "dimension count"}
     for rule in operator.rules:
         for condition in (check.condition for check in rule.checks):
@@ -229,13 +230,13 @@ def _never_alike(operator: Operator) -> Iterator[Finding]:
 
 
 def _allowed(rows: Iterable[Support], tensor: str, what: str) -> set[int | str]:
-    """The data types or dimension counts that a table has for a tensor."""
+    """The data types or dimension counts that a table lists for a tensor."""
     of = [row for row in rows if row.tensor == tensor]
     return {one for row in of for one in (row.types if what == "DataType" else row.ranks)}
 
 
 def _parts(rule: Rule) -> Iterator[ir.Expr]:
-    """The expressions of a rule, its loops apart."""
+    """The expressions of a rule, without its loops."""
     for check in rule.checks:
         yield check.condition
         if check.guard is not None:
@@ -243,7 +244,7 @@ def _parts(rule: Rule) -> Iterator[ir.Expr]:
 
 
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:
-    """Every expression of the operator, its definitions apart."""
+    """Every expression of the operator, without its `let` definitions."""
     for rule in operator.rules:
         yield from _parts(rule)
         yield from (part for check in rule.checks for loop in check.loops for part in ir.children(loop))
@@ -265,7 +266,7 @@ def _unused_definitions(operator: Operator) -> Iterator[Finding]:
             continue
         match definition.value:
             case ir.Index(ir.Field(name="Sizes"), ir.Number()) if len(definition.name) == 1:
-                continue  # in a `shape` a letter, as in [N, C, H, W], may be there for the reader alone
+                continue  # in a `shape`, a letter such as in [N, C, H, W] may only be there for the reader
         close = nearest(definition.name, used - {definition.name})
         message = f"nothing else uses {definition.name}"
         yield Finding(

@@ -1,4 +1,4 @@
-"""The part of the C header that plans dispatches: the planners as C, and what each operator tells them."""
+"""The part of the C header that plans dispatches: planners in C, and what each operator passes to them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _LONGEST_END = len("_STRIDES_LENGTH")
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor that a planner is told: where it goes, what its macros begin with, its member by place.
+    """A tensor for a planner: where it goes, the prefix of its macros, the index of its member.
 
-    `entry` is its number in an array of tensors, and `address` that of its description, as C.
+    `entry` is its index in an array of tensors, and `address` that of its description, as C.
     """
 
     target: str
@@ -59,8 +59,7 @@ class TensorView:
 
 @dataclass(frozen=True)
 class ApartView:
-    """The member with a fused activation that may run apart, and the output that it writes, by name and
-    place."""
+    """The member with a fused activation that may run in its own shader, and the output that it writes."""
 
     fused: str
     output: str
@@ -69,7 +68,7 @@ class ApartView:
 
 @dataclass(frozen=True)
 class TraceView:
-    """Where a coordinate leads: statements that follow it, and the tensors moved and looked up."""
+    """The target of a coordinate: statements that compute it, and the tensors moved and looked up."""
 
     tensors: tuple[str, ...]
     statements: tuple[str, ...]
@@ -80,10 +79,10 @@ class TraceView:
 
 @dataclass(frozen=True)
 class ShaderView:
-    """How the shader of an operator is planned: which record its planner is told, and how that is filled.
+    """How the shader of an operator is planned: which record its planner takes, and how to fill it.
 
-    `tensors` come first, then `statements`, in which the `read` ones are known by name. Where there is an
-    array of tensors that are computed in turn, `count` is how many there are.
+    `tensors` come first, then `statements`, which refer to those that are `read` by name. If an array of
+    tensors is computed in turn, `count` is how many there are.
     """
 
     record: str
@@ -99,8 +98,11 @@ class ShaderView:
 
 @dataclass(frozen=True)
 class OperatorPart:
-    """What there is of one operator: its shader, the words of constants that this takes at most, the helpers
-    called, activations that may be fused and run in shaders of their own, the longest array worked out."""
+    """The parts for one operator.
+
+    These are its shader, the most words of constants that it needs, the helpers that are called, fused
+    activations that run in shaders of their own, and the longest array that is computed.
+    """
 
     shader: ShaderView
     words: int
@@ -111,7 +113,7 @@ class OperatorPart:
 
 @dataclass(frozen=True)
 class ReasonView:
-    """Why there is no plan: its name, number, and the format and arguments of its text."""
+    """A reason why there is no plan: its name, number, and the format and arguments of its text."""
 
     name: str
     value: int
@@ -121,22 +123,22 @@ class ReasonView:
 
 @dataclass(frozen=True)
 class PlannersView:
-    """The planners as C."""
+    """The planners in C."""
 
     reasons: tuple[ReasonView, ...]
     capabilities: Enumeration
     declarations: tuple[str, ...]
-    first_put: int  # among them: the functions that put constants, after types
+    first_put: int  # the index of the first function that puts constants, after the types
     heads: tuple[str, ...]
     functions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class DispatchView:
-    """What planners are told, with the most of everything that a shader takes."""
+    """What planners are given, with the maximum of everything that a shader uses."""
 
     shaders: Mapping[str, ShaderView]
-    activations: tuple[Operator, ...]  # that can be fused, and have parameters
+    activations: tuple[Operator, ...]  # those with parameters that can be fused
     apart: tuple[Operator, ...]  # activations that may run in a shader of their own
     single_type: int
     double_type: int
@@ -195,7 +197,7 @@ def _reasons(plans: Plans) -> Iterator[ReasonView]:
         "number": "(long long)work->number",
     }
     for name, value in plans.reasons.names.items():
-        if name == "DEVICE":  # of which no plan knows
+        if name == "DEVICE":  # no plan depends on it
             continue
         format_, given = "", []
         for part in plans.reasons.texts[name].replace("%", "%%").split("{"):
@@ -206,16 +208,16 @@ def _reasons(plans: Plans) -> Iterator[ReasonView]:
 
 
 def _defines(shader: ShaderView) -> int:
-    """The macros that a shader takes, at most."""
+    """The most macros of a shader."""
     limits = 3 * sum(tensor.limited for tensor in shader.tensors)
-    if shader.static is None:  # switches, and what the planner has of its own
+    if shader.static is None:  # switches, and the planner's own
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
     return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
 def _longest_list(operator: Operator) -> int:
-    """The most entries of any array that is worked out."""
+    """The most entries of any array that is computed."""
     arrays = (
         node
         for expression in (operator.schedule.expressions if operator.schedule is not None else ())
@@ -226,7 +228,7 @@ def _longest_list(operator: Operator) -> int:
 
 
 def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, ShaderView]) -> None:
-    """Lists of what does not depend on a description must have room for it."""
+    """Checks that fixed-size lists have enough room."""
     for name, shader in shaders.items():
         told = plans.record(shader.record)
         tensors = told.field("tensors")
@@ -237,7 +239,7 @@ def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, Sh
 
 
 def _activations(registry: Registry) -> tuple[Operator, ...]:
-    """What shaders take as fused activation: members that are no tensors have the type FLOAT."""
+    """What shaders use as fused activation: members other than tensors have the type FLOAT."""
     names = {other for operator in registry.operators for other in registry.fusable(operator)}
     return tuple(
         operator
@@ -247,7 +249,7 @@ def _activations(registry: Registry) -> tuple[Operator, ...]:
 
 
 def _left(registry: Registry, operator: Operator, shader: DefinitionShader) -> tuple[str, ...]:
-    """The activations that may be fused into an operator, and that its shader leaves to theirs."""
+    """The activations that can be fused into an operator but run in their own shader."""
     if not shader.fused or operator.member[shader.fused].count is not None:
         return ()
     taken = {one.operator for one in shader.activations}
@@ -255,7 +257,7 @@ def _left(registry: Registry, operator: Operator, shader: DefinitionShader) -> t
 
 
 def operator_part(registry: Registry, operator: Operator, plans: Plans) -> OperatorPart:
-    """What there is of one operator."""
+    """The parts for one operator."""
     printer = _DispatchPrinter(registry, operator)
     left: tuple[str, ...] = ()
     if operator.is_generic:
@@ -283,8 +285,7 @@ def _tensor(
     limits: bool = False,
     held: bool = False,
 ) -> TensorView:
-    """A tensor by its name as a buffer: "InputTensor", "InputTensors[1]"; "InputTensors" is the one under
-    way."""
+    """A tensor by its buffer name: "InputTensor", "InputTensors[1]"; "InputTensors" is the current one."""
     name, _, number = entry.partition("[")
     member = operator.member[name]
     place = [one.name for one in operator.members].index(name)
@@ -353,7 +354,7 @@ def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tupl
 
 
 def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
-    """A form whose planner is told its roles by name."""
+    """A form whose planner is given its roles by name."""
     schedule = operator.schedule
     assert schedule is not None
     record = plans.record(pascal(schedule.form.upper()))
@@ -389,7 +390,7 @@ def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[
 def _defined(
     operator: Operator, shader: DefinitionShader, plans: Plans, printer: _DispatchPrinter, leaves: bool
 ) -> tuple[ShaderView, int]:
-    """`leaves`: whether an activation may have to run apart."""
+    """`leaves`: whether an activation may have to run in its own shader."""
     defines = operator.defines
     assert defines is not None
     tensors = [
@@ -441,10 +442,10 @@ def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
 
 
 class _DispatchPrinter(CPrinter):
-    """Prints what planners are told, and coordinates that lead to another tensor."""
+    """Prints what planners are given, and coordinates that lead to another tensor."""
 
     def tell(self, uniforms: Uniforms, stored: bool) -> None:
-        """What a shader that works element by element is told; `stored`: numbers as elements are stored."""
+        """What an element-wise shader is given; `stored`: numbers as elements are stored."""
         for name, node in uniforms.switches.items():
             self._tell("switch", "&told.switches", c_string(name), self._value(node))
         for node in uniforms.elements.values():
@@ -461,7 +462,7 @@ class _DispatchPrinter(CPrinter):
             self._tell("sizes", "&told.arrays", f"&{self._list(node)}", "1")
 
     def tell_role(self, name: str, type_: object, node: ir.Expr) -> None:
-        """A number, or a list of them, that a planner knows by a name."""
+        """A number, or a list of numbers, that a planner knows by name."""
         self._define(node)
         if isinstance(type_, ListOf):
             self._add(f"dmlops_tell_list(planning, &told.{name}, &{self._list(node)});")
@@ -470,7 +471,7 @@ class _DispatchPrinter(CPrinter):
             self._add(f"told.{name} = {self.print(node)};")
 
     def tell_steps(self, steps: Sequence[Steps], roles: Mapping[str, ir.Expr]) -> None:
-        """What kind of reduction it is, and the macros that say which."""
+        """The kind of reduction, and the macros that select it."""
         function = roles.get("function")
         texts = {
             "is_each": ("each", "each_mapped"),
@@ -496,7 +497,7 @@ class _DispatchPrinter(CPrinter):
             self._tell("switch", "&told.switches", c_string("FUNCTION"), self._value(function))
 
     def tell_definition(self, shader: DefinitionShader, sizes: Sequence[ir.Expr]) -> None:
-        """The sizes of intermediate tensors, and the lists and numbers that the description alone gives."""
+        """Sizes of intermediate tensors, and lists and numbers that depend only on the description."""
         for number, node in enumerate(map(inlined, sizes)):
             self._define(node)
             self._tell("sizes", "&told.kept_sizes", f"&{self._list(node)}", f"(int)(wanted >> {number} & 1)")
@@ -524,7 +525,7 @@ class _DispatchPrinter(CPrinter):
             self.tell_role(name, ListOf(INT, 8) if node.type == ir.INTS else INT, inlined(node))
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
-        """The elements that a coordinate leads to, one after the other."""
+        """The elements to which a coordinate leads, one after the other."""
         self._define(coordinate)
         self._add(f"dmlops_reach(trace, &{self._list(coordinate)});")
         return TraceView(tuple(self.tensors), tuple(self.statements), rank, f"&told.{moved}", "&told.indices")
@@ -551,7 +552,7 @@ class _DispatchPrinter(CPrinter):
         self._tell("float" if node.type == ir.FLOAT else "integer", target, self._value(node))
 
     def _word(self, node: ir.Expr) -> str:
-        """A number, the bits of one that is a float."""
+        """A 32-bit word; for a float, its bits."""
         value = self._value(node)
         return f"dmlops_float_bits({value})" if node.type == ir.FLOAT else value
 
@@ -560,7 +561,7 @@ class _DispatchPrinter(CPrinter):
         return self.print(node)
 
     def _data_type(self, type_: ir.Type) -> str:
-        """The data type of the tensor or member that an element type is named after."""
+        """The data type of the tensor or member after which an element type is named."""
         assert self.operator is not None and type_.name is not None
         if self.operator.member[type_.name].is_tensor:
             return f"dmlops_enum(&{self.tensor(ir.Tensor(type_.name))}->DataType)"

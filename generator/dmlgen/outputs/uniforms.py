@@ -1,7 +1,7 @@
-"""What a shader is told about a description: the parts of a computation that are the same for every element.
+"""What a shader is given about a description: the parts of a computation that are the same for all elements.
 
-The host works them out, in every language from the same expressions: conditions become macros, since a shader
-is compiled for them; the rest are constants of the dispatch.
+The host computes them, in every language from the same expressions. Conditions become macros, so a shader is
+compiled for them; the rest are constants of the dispatch.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Operator
 from dmlgen.schedules.schedule import Schedule
 
-ACTIVATION_PARAMETERS = 2  # that any activation has
+ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
 _SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
-_TAKEN = {"Min", "Max", "Count", "Value"}  # names that shaders use for something else
+_TAKEN = {"Min", "Max", "Count", "Value"}  # names that shaders use for other things
 
 
 @dataclass
 class Uniforms:
-    """By the name in the shader, in the order of first use.
+    """Values by their name in the shader, in the order of first use.
 
-    `switches` are truth values and enumerations, macros of the shader; `elements` numbers of a tensor's type;
-    `scalars` integers and floats; `arrays` have one entry for each dimension.
+    `switches` are booleans and enumerations, which become macros; `elements` are numbers of a tensor's type;
+    `scalars` integers and floats; `arrays` have one entry per dimension.
     """
 
     switches: dict[str, ir.Expr] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Uniforms:
     arrays: dict[str, ir.Expr] = field(default_factory=dict)
 
     def name(self, node: ir.Expr) -> str | None:
-        """The name under which the shader has the value; None where it has none."""
+        """The name of the value in the shader; None if it has none."""
         for names in (self.switches, self.elements, self.scalars, self.arrays):
             for name, value in names.items():
                 if value == node:
@@ -42,7 +42,7 @@ class Uniforms:
         return None
 
     def add_reciprocals(self, divisor: ir.Expr) -> None:
-        """2^31 - 1 by an integer, or by each entry of an array, rounded down: shaders multiply by that."""
+        """Adds 2^31 - 1 divided by an integer or each array entry, rounded down: shaders multiply by it."""
         name = self.name(divisor)
         if name in self.scalars:
             self.scalars[reciprocal_of(name)] = _reciprocal(divisor)
@@ -70,9 +70,9 @@ class Uniforms:
 
 
 def clamped(node: ir.Expr) -> ir.Expr:
-    """An expression that reads inside of tensors alone: as the reference does, coordinates are clamped.
+    """An expression whose reads are all in bounds: coordinates are clamped, as in the reference.
 
-    At `at` itself, rules make tensors as large as what is computed. A shader is not told the sizes of one of
+    At `at` itself, rules make tensors as large as the output. A shader is not given the sizes of one of
     several tensors, which may be absent.
     """
     at = ir.Local("at", ir.INTS)
@@ -111,12 +111,12 @@ def uniforms_of(schedule: Schedule) -> Uniforms:
 
 
 def reciprocal_of(name: str) -> str:
-    """The name of the reciprocal of an integer, or of those of an array, by its name."""
+    """The name of the reciprocal of an integer or an array, from its name."""
     return name + "Reciprocal"
 
 
 def _divisors(node: ir.Expr, found: Uniforms) -> Iterator[ir.Expr]:
-    """What shaders divide integers by: what the description gives, or the array that it is an entry of."""
+    """What shaders divide integers by: a value from the description, or the array of which it is an entry."""
     if found.name(node) is not None:
         return
     match node:
@@ -142,7 +142,7 @@ def _reciprocals(divisors: ir.Expr) -> ir.Expr:
 
 
 def _leaves(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The parts that the description alone gives, as large as they have a name."""
+    """The largest parts that depend only on the description."""
     if _counts_dimensions(node):
         return
     if not ir.varies(node) and _is_named(node):
@@ -154,7 +154,7 @@ def _leaves(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def _without_rank(node: ir.Expr) -> ir.Expr:
-    """A loop over all dimensions without its bound: shaders know their rank."""
+    """A loop over all dimensions without its bound: shaders know the rank."""
     match node:
         case ir.Reduce(loop=ir.Loop(upper=ir.Field(name="DimensionCount")) as loop):
             return replace(node, loop=replace(loop, upper=ir.Number(0, ir.INT)))
@@ -163,7 +163,7 @@ def _without_rank(node: ir.Expr) -> ir.Expr:
 
 
 def _counts_dimensions(node: ir.Expr) -> bool:
-    """Whether a number comes from the dimension count alone, which shaders know."""
+    """Whether a number depends only on the dimension count, which shaders know."""
     match node:
         case ir.Field(name="DimensionCount"):
             return True
@@ -178,7 +178,7 @@ def _counts_dimensions(node: ir.Expr) -> bool:
 def _is_named(node: ir.Expr) -> bool:
     match node:
         case ir.Call(function="convert" | "element", arguments=(item, *_)):
-            # An integer is told as what it is, and becomes an element in the shader.
+            # An integer is passed as such, and converted to an element in the shader.
             return node.type.kind == "element" and item.type != ir.INT and _is_named(item)
         case _:
             named = ir.Definition | ir.Member | ir.Part | ir.Field | ir.Present
@@ -203,18 +203,18 @@ def _name(node: ir.Expr) -> str:
 
 
 def plain(tensor: str) -> str:
-    """A tensor's name without the word: InputTensor, Input; InputTensors[1], Input1."""
+    """A tensor's name without the word: InputTensor becomes Input, InputTensors[1] becomes Input1."""
     name, _, place = tensor.partition("[")
     return (name.removesuffix("Tensors").removesuffix("Tensor") or name) + place.removesuffix("]")
 
 
 def camel(name: str) -> str:
-    """A name of the ABI as a variable of a shader: InputTensor, inputTensor."""
+    """A name of the ABI as a variable of a shader: InputTensor becomes inputTensor."""
     return shader_variable(name[0].lower() + name[1:])
 
 
 def macro(name: str) -> str:
-    """A name of the ABI as a macro: ScaleBias, SCALE_BIAS."""
+    """A name of the ABI as a macro: ScaleBias becomes SCALE_BIAS."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
 
 
@@ -224,7 +224,7 @@ def loads(expressions: Iterable[ir.Expr]) -> list[ir.Load]:
 
 
 def tensors_read(operator: Operator, expressions: Iterable[ir.Expr]) -> list[str]:
-    """The tensors that are read, in the order of members; single ones of an array where places are fixed."""
+    """The tensors that are read, in the order of members; single ones of an array if their index is fixed."""
     members = [member.name for member in operator.inputs]
     read = {load.tensor.entry: members.index(load.tensor.name) for load in loads(expressions)}
     return sorted(read, key=lambda entry: (read[entry], entry))
