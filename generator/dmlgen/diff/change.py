@@ -1,6 +1,6 @@
-"""One change between two registries: of what kind it is, whom it breaks, and where it stands on both sides.
+"""A change between two registries: its kind, whom it breaks, and its position on both sides.
 
-Kinds are stable slugs: allowances name them.
+Kinds are stable slugs, which allowances refer to.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 
-At: TypeAlias = tuple[Position | None, Position | None]  # where it stands on the old side and the new one
+At: TypeAlias = tuple[Position | None, Position | None]  # the positions on the old and the new side
 Impact: TypeAlias = Literal["breaking", "compatible", "documentation"]
 
 _REFUSED = "a description that was valid is refused"
@@ -117,10 +117,10 @@ KINDS: Mapping[str, tuple[Impact, str]] = {
 
 @dataclass(frozen=True)
 class Change:
-    """`subject` is what changed: an operator (GEMM), a member of it (GEMM.Alpha), a rule's identifier.
+    """A change. `subject` is an operator (GEMM), a member (GEMM.Alpha) or a rule's identifier.
 
-    `texts` are what it was and is, where there is something to read. On a side where it does not exist it has
-    no position.
+    `texts` are the old and new text, if there is something to read. On a side where the subject does not
+    exist it has no position.
     """
 
     kind: str
@@ -143,5 +143,5 @@ class Change:
 
     @property
     def reason(self) -> str:
-        """Who breaks, or why nobody does."""
+        """Whom it breaks, or why nobody."""
         return KINDS[self.kind][1]
