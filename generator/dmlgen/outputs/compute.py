@@ -1,4 +1,4 @@
-"""What operators compute, as Python: a module for every operator that has a `compute` section."""
+"""What operators compute, in Python: a module for every operator that has a `compute` section."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules.gelu import gelu_of
 from dmlgen.schedules.schedule import Schedule, is_shifted
 
-_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
+_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # builtins of Python
 _OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
 _VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
 
@@ -49,7 +49,7 @@ class ComputeView:
     limited: Mapping[str, str]
     role_assignments: Assignments
     roles: Assignments
-    macros: Mapping[str, str]  # what those of the tensors among them begin with
+    macros: Mapping[str, str]  # the macro prefixes of the tensors among them
     steps: Mapping[str, Mapping[str, str]]
     constants: Assignments
 
@@ -66,9 +66,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def moves(operator: Operator) -> tuple[str, ...]:
-    """The tensors whose elements are copied as they are, so that only the size of their type matters.
+    """The tensors whose elements are copied unchanged, so that only the size of their type matters.
 
-    None where an element of their type decides something, too: in a condition, or as an index.
+    None if an element of their type also decides something: in a condition, or as an index.
     """
     schedule = operator.schedule
     assert schedule is not None
@@ -83,7 +83,7 @@ def moves(operator: Operator) -> tuple[str, ...]:
 
 
 def bits(operator: Operator) -> tuple[str, ...]:
-    """The tensors whose elements are taken as the bits that they are, whatever they stand for."""
+    """The tensors whose elements are used as raw bits."""
     schedule = operator.schedule
     assert schedule is not None
     of_bits = tensors_of_bits(schedule.expressions)
@@ -93,7 +93,7 @@ def bits(operator: Operator) -> tuple[str, ...]:
 
 
 def limited(operator: Operator) -> tuple[str, ...]:
-    """The tensors of which shaders need the least and the greatest element."""
+    """The tensors whose least and greatest element values shaders need."""
     schedule = operator.schedule
     assert schedule is not None
     calls = (
@@ -107,8 +107,10 @@ def limited(operator: Operator) -> tuple[str, ...]:
 
 
 def is_aligned(schedule: Schedule) -> bool:
-    """Whether the output, or where a tensor lies in it, and all that it is computed from are gone through in
-    step."""
+    """Whether the output and everything it is computed from are traversed in step.
+
+    The output can be replaced by the place where a tensor lies in it.
+    """
     assert schedule.value is not None
     at = ir.Local("at", ir.INTS)
     if schedule.place is not None:
@@ -128,13 +130,13 @@ def _copies(node: ir.Expr) -> bool:
         case ir.Conditional(then=then, otherwise=otherwise):
             return _copies(then) and _copies(otherwise)
         case ir.Call(function="element", arguments=(ir.Number(value=value),)):
-            return value == 0  # whose bits are the same in every type
+            return value == 0  # it has the same bits in every type
         case _:
             return node.type.kind == "element" and (isinstance(node, ir.Load) or not ir.varies(node))
 
 
 def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The parts of a copied value that say which element it is."""
+    """The parts of a copied value that select the element."""
     match node:
         case ir.Definition(value=value):
             yield from _deciding(value)
@@ -202,7 +204,7 @@ def _is_map(schedule: Schedule) -> bool:
 
 
 def _told(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
-    """What the shader of a map is told, by kind; those of other forms are told their roles."""
+    """What the shader of a map is given, by kind; shaders of other forms are given their roles."""
     if not _is_map(schedule):
         return {}
     uniforms = uniforms_of(schedule)
@@ -220,7 +222,7 @@ def role_tensors(schedule: Schedule) -> Iterator[str]:
 
 
 def _without_loss(node: ir.Expr) -> ir.Expr:
-    """A value that cancels as it reads, as a function that does not."""
+    """A value with cancellation as written, as a function without it."""
     x = gelu_of(node)
     return node if x is None else ir.Call("gelu", (x,), node.type)
 
@@ -232,7 +234,7 @@ def _assigned(
 
 
 class ComputePrinter(PythonPrinter):
-    """Prints for a function of a valid description: nothing to guard; elements may be arrays."""
+    """Prints for a function of a valid description: nothing needs a guard, and elements can be arrays."""
 
     bounds_type = Valid
 
@@ -298,12 +300,12 @@ class ComputePrinter(PythonPrinter):
         return super().call(node)
 
     def _of_elements(self, function: str) -> str:
-        """The name of a function; those of places and of fused activations are no functions of elements."""
+        """The name of a function; those of places and of fused activations are not functions of elements."""
         name = _ELEMENT_NAMES.get(function, function)
         return name if name in _OF_PLACES else f"f.{name}"
 
     def _fits(self, number: ir.Number, element: ir.Expr) -> bool:
-        """Whether a number is the same in every type that an element may have."""
+        """Whether a number is the same in every type that an element can have."""
         assert self.operator is not None
         tables = (row for rows in self.operator.support.values() for row in rows)
         types = {type_ for row in tables if row.tensor == element.type.name for type_ in row.types}
@@ -345,7 +347,7 @@ class ComputePrinter(PythonPrinter):
         return super().reduce(node)
 
     def _type(self, type_: ir.Type) -> str:
-        """The data type of the tensor that stands for an element type."""
+        """The data type of the tensor that represents an element type."""
         assert self.operator is not None and type_.name is not None
         if self.operator.member[type_.name.partition("[")[0]].type == "tensor":
             return f"desc.{type_.name}.DataType"
@@ -356,7 +358,7 @@ class ComputePrinter(PythonPrinter):
 
 
 class StepPrinter(ComputePrinter):
-    """Of a step, which sees no description: its operand `x` has the type in which elements are computed."""
+    """Prints a step, without a description: its operand `x` has the type elements are computed in."""
 
     def call(self, node: ir.Call) -> str:
         match node:

@@ -1,4 +1,4 @@
-"""What planners are told of definitions, as Python: a module for every operator that has one."""
+"""What planners are given for definitions, in Python: a module for every operator that has one."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
-"""Names that a module has beside those of functions and of what it works out."""
+"""Names in a module besides those of functions and of computed values."""
 _VARIABLES = ("d", "i", "j", "k", "l", "m")
-"""Of loops, the outermost first."""
+"""Of loops, outermost first."""
 
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor that is told: what it is where it is absent, and its description. That it `is_numbered` says
-    that the first depends on the output under way in an array of them."""
+    """A tensor for planners: its stand-in if it is absent, and its description.
+
+    If it `is_numbered`, the first depends on the current output in an array of outputs.
+    """
 
     number: int
     absent: str
@@ -38,14 +40,14 @@ class TensorView:
 
 @dataclass(frozen=True)
 class DefinitionView:
-    """The module of an operator: what is the same for all descriptions, and what is told of one."""
+    """The module of an operator: what is the same for all descriptions, and what depends on one."""
 
-    imports: Mapping[str, Sequence[str]]  # records, by the planners' module that has them
+    imports: Mapping[str, Sequence[str]]  # records, by the planners' module that defines them
     static: Static
     tensors: tuple[TensorView, ...]
     constants: Assignments
     assignments: Assignments
-    fields: tuple[str, ...]  # of planners' `Definition`
+    fields: tuple[str, ...]  # fields of the planners' `Definition`
     absent: Assignments  # constants for records of forms that the shader does not have
     each: str
 
@@ -99,7 +101,7 @@ def _general(
     texts: Mapping[str, str],
     kept: Sequence[str],
 ) -> dict[str, str]:
-    """The fields that are told of every definition, those of forms apart."""
+    """The fields that every definition has, without those of forms."""
     sizes = [f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)]
     known = {name.removeprefix("known."): text for name, text in texts.items()}
     bounds = [
@@ -127,7 +129,7 @@ def _list(text: str, kind: str) -> str:
 
 
 def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], records: set[str]) -> str:
-    """What is told under a path: a record with what is known of its fields, or nothing."""
+    """The values under a path: a record with the values of its fields, or nothing."""
     if not isinstance(type_, Record):
         return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
     records.add(type_.name)
@@ -140,7 +142,7 @@ def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, st
 
 
 def _double(operator: Operator, name: str) -> str:
-    """Whether an output is of double precision."""
+    """Whether an output has double precision."""
     member = operator.member[name]
     test = f"desc.{name}.DataType == DOUBLE"
     if member.count is not None:
@@ -170,10 +172,10 @@ def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorVie
 
 
 class ToldPrinter(PythonPrinter):
-    """Prints expressions of a description, whose optional tensors may be absent: `texts`, by name.
+    """Prints expressions over a description whose optional tensors may be absent: `texts`, by name.
 
-    What several of them have in common, and what at least one needs whatever the description is, is worked
-    out once, in the order of `assignments`, and so are sizes. Of `doubtful` ones, none may be needed.
+    Common subexpressions that at least one of them always needs are computed once, in the order of
+    `assignments`, and so are sizes. Of `doubtful` expressions, possibly none is needed.
     """
 
     def __init__(
@@ -269,8 +271,10 @@ class ToldPrinter(PythonPrinter):
 
 
 def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
-    """An expression with the values of definitions in place of their names, and the same loop variables in
-    loops that are the same, so that what expressions have in common is equal."""
+    """An expression with names of definitions replaced by their values.
+
+    Equal loops get the same loop variables, so that common subexpressions are equal.
+    """
     match node:
         case ir.Definition(value=value):
             return _plain(value, depth)
@@ -287,7 +291,7 @@ def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
 
 
 def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """Definitions and loops below an expression, but for those inside of them."""
+    """Definitions and loops below an expression, without those nested in them."""
     for child in ir.children(node):
         if isinstance(child, ir.Definition | ir.Reduce):
             yield child
@@ -302,8 +306,11 @@ def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]:
-    """What expressions have in common that is worth a variable, and that those which are `needed` work out
-    in any case, or that is at hand: sizes of tensors, be they there or not."""
+    """The common subexpressions that are worth a variable.
+
+    They must be always evaluated by an expression that is `needed`, or available anyway: sizes of tensors,
+    whether present or not.
+    """
     counts: Counter[ir.Expr] = Counter()
     certain: set[ir.Expr] = set()
     waiting = list(whole)
@@ -328,14 +335,14 @@ def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]
 
 
 def _parts(node: ir.Expr) -> list[ir.Expr]:
-    """What is printed in an expression: a dimension count is the length of sizes."""
+    """The parts that are printed for an expression: a dimension count is the length of sizes."""
     if isinstance(node, ir.Field) and node.name == "DimensionCount":
         return [ir.Field(node.tensor, "Sizes", ir.INTS)]
     return ir.children(node)
 
 
 def _first(node: ir.Expr) -> list[ir.Expr]:
-    """The parts of an expression that are worked out in any case."""
+    """The parts of an expression that are always evaluated."""
     match node:
         case ir.Conditional(test=test):
             return [test]
