@@ -25,47 +25,47 @@ MAX_CHAIN, MAX_FUNCTIONS = 40, 400
 """Functions of one definition, each counted once for each combination of types that it is used with."""
 
 FOLDS: Mapping[str, str] = {
-    "sum": "the sum; 0 of nothing",
-    "product": "the product; 1 of nothing",
-    "min": "the least, NaN if any is; of nothing, the greatest value of the type",
-    "max": "the greatest, NaN if any is; of nothing, the least value of the type",
-    "any": "whether any is true; false of nothing",
-    "all": "whether all are true; true of nothing",
-    "argmax": "the loop variable at the first greatest, or first NaN; of nothing, the loop's first value",
-    "argmin": "the loop variable at the first least, or first NaN; of nothing, the loop's first value",
+    "sum": "the sum; 0 for an empty set",
+    "product": "the product; 1 for an empty set",
+    "min": "the least, NaN if any is; for an empty set, the greatest value of the type",
+    "max": "the greatest, NaN if any is; for an empty set, the least value of the type",
+    "any": "whether any is true; false for an empty set",
+    "all": "whether all are true; true for an empty set",
+    "argmax": "the loop variable at the first greatest, or first NaN; for an empty set, its first value",
+    "argmin": "the loop variable at the first least, or first NaN; for an empty set, its first value",
 }
 """Reductions, `sum(body for v in range(a, b) for w in box(sizes) if condition)`, with their meaning."""
 
 PLACES: Mapping[str, tuple[tuple[ir.Type, ...], ir.Type, str]] = {
     "inside": ((ir.INTS, ir.INTS), ir.BOOL, "whether 0 <= c[d] < sizes[d] in every dimension"),
-    "flat": ((ir.INTS, ir.INTS), ir.INT, "the row-major number of a coordinate in a box of these sizes"),
+    "flat": ((ir.INTS, ir.INTS), ir.INT, "the row-major index of a coordinate in a box of these sizes"),
     "unflat": (
         (ir.INT, ir.INTS),
         ir.INTS,
-        "the coordinate with that row-major number in a box of these sizes",
+        "the coordinate with that row-major index in a box of these sizes",
     ),
 }
 """Functions of coordinates: arguments, result, meaning."""
 
 NUMBERS: Mapping[str, str] = {
-    "clamp": "clamp(x, low, high): the nearest value from low to high; low where high < low",
+    "clamp": "clamp(x, low, high): x limited to low and high; low if high < low",
     "float": "float(x): an integer or an element as a float",
-    "int": "int(x): a float toward 0 as an integer, saturating, 0 of NaN; an integer element as an integer",
-    "least": "least(T): the least value of a tensor's data type; of floats, minus infinity",
-    "greatest": "greatest(T): the greatest value of a tensor's data type; of floats, infinity",
+    "int": "int(x): a float truncated toward 0, saturating, 0 for NaN; an integer element as an integer",
+    "least": "least(T): the least value of a tensor's data type; for floats, minus infinity",
+    "greatest": "greatest(T): the greatest value of a tensor's data type; for floats, infinity",
     "held": "held(T): what output T held before, at `at`",
     "wrap": "wrap(i, n): an index into n entries: a negative one counts from the end, then it is clamped",
-    "joined": "joined(Ts, d): the element at `at` of an array of tensors that are put one after the other "
-    "along dimension d; always the whole value of an output",
-    "activated": "activated(x, A): what the fused activation A makes of x; x itself where A is absent. A may "
-    "be an entry of an array of activations",
+    "joined": "joined(Ts, d): the element at `at` of an array of tensors concatenated along dimension d; "
+    "always the whole value of an output",
+    "activated": "activated(x, A): the fused activation A applied to x; x itself if A is absent. A can be "
+    "an entry of an array of activations",
 }
 """Functions of numbers, beside those of elements (`ELEMENT_FUNCTIONS`, which take floats too)."""
 
 PRELUDE: Mapping[str, tuple[str, str]] = {
     "spread(T)": (
         "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
-        "the element of T for the one at `at`, where T is broadcast",
+        "the element of T at `at`, with T broadcast",
     ),
     "pick(T, d, i)": (
         "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",

@@ -299,7 +299,7 @@ def _is_total(node: ir.Expr) -> bool:
 
 
 def _total(node: ir.Expr) -> tuple[str, ir.Expr]:
-    """"product" or "sum", and the term for one dimension."""
+    """ "product" or "sum", and the term for one dimension."""
     match node:
         case ir.Call(function=kind, arguments=(sequence,)):
             return kind, ir.Index(sequence, ir.Local("d", ir.INT))
