@@ -70,7 +70,7 @@ def _identifiers(registry: Registry) -> Iterator[Finding]:
     rules = {rule.id: rule for rule in all_rules(registry)}
     for rule in rules.values():
         if rule.id in registry.retired:
-            message = f"{rule.id} is a retired identifier; identifiers are never used again"
+            message = f"{rule.id} is a retired identifier; identifiers are never reused"
             yield Finding(rule.position, "identifier-reused", message)
         elif rule.id not in registry.identifiers:
             message = f"{rule.id} is not in the list of identifiers; `dmlgen lint --fix` adds it"
@@ -92,7 +92,7 @@ def _sources(registry: Registry) -> Iterator[Finding]:
 def _unwritten(operator: Operator) -> Iterator[Finding]:
     """What `dmlgen new` leaves to the author."""
     if operator.defines is None and operator.algorithm is None:
-        message = f"nothing says what {operator.name} computes; write `compute`"
+        message = f"the spec does not say what {operator.name} computes; add `compute`"
         yield Finding(operator.position, "unwritten", message)
     texts = [(operator.name, operator.summary, operator.position)]
     texts += [(member.name, member.summary, member.position) for member in operator.members]
@@ -116,10 +116,10 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
             message = (
-                f"no rule says what the sizes of {output.name} are; `infer` would, or `free` that none does"
+                f"no rule determines the sizes of {output.name}; add an `infer`, or list it under `free`"
             )
             if output.name in inferred:
-                message = f"a rule says what the sizes of {output.name} are, so they are not `free`"
+                message = f"a rule determines the sizes of {output.name}, so it cannot be `free`"
             yield Finding(operator.position, "output-not-inferred", message)
 
 
@@ -148,7 +148,7 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
                 continue
             case ir.Call("activated"):
                 message = (
-                    f"{', '.join(rows)} may be fused, so activated() takes an intermediate tensor at `at`"
+                    f"{', '.join(rows)} can be fused, so activated() needs an intermediate tensor at `at`"
                 )
                 yield Finding(operator.position, "activation-of-rows", message)
 
@@ -166,8 +166,8 @@ def _in_place(operator: Operator) -> Iterator[Finding]:
     for other in others:
         if sizes[other.name] != sizes[first.name] or other.optional or first.optional:
             message = (
-                f"in place, one pass writes all outputs: a rule gives {other.name} the sizes of "
-                f"{first.name}, and neither is optional"
+                f"in place, one pass writes all outputs, so a rule must give {other.name} the sizes of "
+                f"{first.name}, and neither can be optional"
             )
             yield Finding(operator.position, "in-place", message)
     loads = [
@@ -179,8 +179,8 @@ def _in_place(operator: Operator) -> Iterator[Finding]:
     for name in operator.in_place:
         if any(load.tensor.name == name for load in loads):
             message = (
-                f"an output may overwrite {name}, so outputs read it at `at`; "
-                "an intermediate tensor may read it anywhere"
+                f"an output may overwrite {name}, so outputs must read it at `at`; "
+                "an intermediate tensor can read it anywhere"
             )
             yield Finding(operator.position, "in-place", message)
 
@@ -195,7 +195,7 @@ def _absent(operator: Operator) -> Iterator[Finding]:
     read = {part.tensor.name for part in parts if isinstance(part, ir.Load)}
     for member in operator.tensors:
         if member.optional and member.name in read and ir.Tensor(member.name) not in asked:
-            message = f"{member.name} may be absent; its elements are read only where present({member.name})"
+            message = f"{member.name} may be absent; read its elements only if present({member.name})"
             yield Finding(operator.places.get("compute", operator.position), "read-of-absent", message)
 
 
@@ -210,7 +210,7 @@ def _always_present(operator: Operator) -> Iterator[Finding]:
             match part:
                 case ir.Present(item=ir.Tensor(name=name, index=None) | ir.Member(name=name)):
                     if not operator.member[name].optional:
-                        message = f"{name} is not optional, so present({name}) says nothing"
+                        message = f"{name} is not optional, so present({name}) is always true"
                         yield Finding(position, "idle-expression", message)
 
 
@@ -225,7 +225,7 @@ def _never_alike(operator: Operator) -> Iterator[Finding]:
                         continue
                     tables = operator.support.values()
                     if not any(_allowed(rows, a, what) & _allowed(rows, b, what) for rows in tables):
-                        message = f"no table has a {kinds[what]} that both {a} and {b} may have"
+                        message = f"no table lists a {kinds[what]} that both {a} and {b} support"
                         yield Finding(rule.position, "never-alike", message)
 
 
@@ -279,7 +279,7 @@ def _unbounded_members(operator: Operator) -> Iterator[Finding]:
     named = {node.name for node in nodes if isinstance(node, ir.Member)}
     for member in operator.attributes:
         if member.type in ("UINT", "INT") and member.name not in named and member.name not in operator.free:
-            message = f"no rule bounds {member.name}; write one, or list it as `free`: any value is fine"
+            message = f"no rule bounds {member.name}; add one, or list it under `free` if any value is fine"
             yield Finding(member.position, "member-unbounded", message)
 
 
@@ -290,7 +290,7 @@ def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:
         cases: set[tuple[str, ir.Expr | None]] = set()
         for row in () if rows is previous else rows:
             if (row.tensor, row.when) in cases:
-                message = f"the table of {name} has {row.tensor} twice; one row says all that it may be"
+                message = f"the table of {name} lists {row.tensor} twice; combine both in one row"
                 yield Finding(row.position or operator.position, "repeated-row", message)
             cases.add((row.tensor, row.when))
         for row in rows:
@@ -300,6 +300,6 @@ def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:
                     message = f"{row.tensor} takes {type_} at {name}, but the type is new in {since.name}"
                     yield Finding(operator.position, "type-too-early", message)
         if previous is not None and rows is not previous and rows == previous:
-            message = f"the table of {name} repeats the one before it; only changes are written down"
+            message = f"the table of {name} repeats the one before it; list only changes"
             yield Finding(operator.position, "repeated-table", message)
         previous = rows
