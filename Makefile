@@ -1,4 +1,4 @@
-# The commands of README.md. Each works on a fresh machine: .venv and the Debian packages are installed when missing.
+# The commands in README.md. They work on a fresh machine: .venv and Debian packages are installed if they are missing.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,8 +8,8 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
 SWEEP_SECONDS ?= 600
-# Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc DXC crashes.
-# A process gets tests in a row, so that what they share is made once.
+# Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc, DXC crashes.
+# Each process gets consecutive tests, so that their shared fixtures are created once.
 PYTEST := LD_PRELOAD=$$(ls /usr/lib/*/libmimalloc.so 2>/dev/null) $(BIN)/pytest -n $$(nproc) --dist worksteal
 .PHONY: generate check docs lint test bench bench-gpu install dist fuzz sweep sweep-gpu shaders clean
 
@@ -17,64 +17,64 @@ generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
 	@$(BIN)/dmlgen schema
 
-check: $(CORE)              ## exit 1 and a diff when generated/ is not what specs/ says, or a schema not what the code says
+check: $(CORE)              ## fail with a diff if generated/ or the schemas are out of date
 	@$(BIN)/dmlgen generate --check
 	@$(BIN)/dmlgen schema --check
 
-docs: $(CORE)               ## the reference site, in build/docs: open index.html
+docs: $(CORE)               ## build the reference site in build/docs; open index.html
 	@$(BIN)/dmlgen docs
 
-lint: $(READY)              ## specs, Python style and types
+lint: $(READY)              ## check specs, Python style and types
 	$(BIN)/dmlgen lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy generator/dmlgen generated/python/dmlops
 
-test: $(READY)              ## everything that CI runs, shaders on software Vulkan included
+test: $(READY)              ## everything that CI runs, including shaders on software Vulkan
 	scripts/install-debian-packages
 	@$(MAKE) --no-print-directory check lint
 	$(PYTEST)
 
-bench: $(READY)             ## figures as ratios in one run
+bench: $(READY)             ## benchmarks, as ratios within one run
 	$(BIN)/python -m bench
 
-bench-gpu: $(READY)         ## figures of the shaders, beside torch where it is installed, in build/bench
+bench-gpu: $(READY)         ## benchmarks of the shaders, next to torch if it is installed; results in build/bench
 	@mkdir -p build/bench
 	$(BIN)/python bench/gpu.py build/bench --json build/bench/gpu.json --plot build/bench/gpu.svg
 	$(BIN)/python bench/gpu_session.py build/bench --json build/bench/session.json
 
-install:                    ## dmlops.h, shaders, CMake package and pkg-config file into PREFIX, below DESTDIR if given
+install:                    ## install dmlops.h, shaders, CMake package and pkg-config file into PREFIX, below DESTDIR if given
 	cmake -S . -B build/install
 	cmake --install build/install --prefix "$(PREFIX)"
 
-dist: $(READY)              ## wheels and sdists, and header, shaders and CMake files as an archive, in build/dist
+dist: $(READY)              ## build wheels, sdists, and an archive of header, shaders and CMake files in build/dist
 	$(BIN)/python scripts/dist.py
 
-fuzz: $(READY)              ## dmlops_validate under libFuzzer and sanitizers, for FUZZ_SECONDS
+fuzz: $(READY)              ## run dmlops_validate under libFuzzer and sanitizers for FUZZ_SECONDS
 	scripts/install-debian-packages
 	$(BIN)/python tests/c_fuzz.py $(FUZZ_SECONDS)
 
-sweep: $(READY)             ## C against Python on SWEEP_COUNT random descriptions
+sweep: $(READY)             ## compare C with Python on SWEEP_COUNT random descriptions
 	$(BIN)/python tests/c_differential.py $(SWEEP_COUNT)
 
-sweep-gpu: $(READY)         ## shaders against the reference on random descriptions, for SWEEP_SECONDS
+sweep-gpu: $(READY)         ## compare shaders with the reference on random descriptions for SWEEP_SECONDS
 	$(BIN)/python tests/gpu_sweep.py $(SWEEP_SECONDS) $$(nproc)
 
-shaders: $(READY)           ## every variant of every shader compiled, every small case of the matrices run
+shaders: $(READY)           ## compile every variant of every shader, run every small case of the matrices
 	scripts/install-debian-packages
 	DMLOPS_ALL_SHADERS=1 DMLOPS_MATRIX_CASES=1000000 $(PYTEST) \
 	    tests/test_shaders.py tests/test_hlsl.py tests/test_gpu_matrix.py
 
-clean:                      ## what can be made again; generated/ is committed and stays
+clean:                      ## remove everything that can be rebuilt; generated/ is committed and stays
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The generator and the three packages that it needs. Python 3.11 or newer; python3 is taken when PYTHON is not there.
+# The generator and the three packages that it needs. Python 3.11 or newer; uses python3 if PYTHON is not found.
 $(CORE): pyproject.toml setup.py
 	@test -x $(BIN)/python || $$(command -v $(PYTHON) || command -v python3) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-# All tools, and the generated package; in CI, PyTorch too, which is several gigabytes where no build for CPUs is at hand.
+# All tools, and the generated package; in CI also PyTorch, which takes several gigabytes unless there is a CPU build.
 comma := ,
 $(READY): $(CORE)
 	@test -e generated/python/setup.py || $(BIN)/dmlgen generate

@@ -1,7 +1,7 @@
-"""What is given away, in build/dist: wheels and sdists, and an archive of header, shaders and CMake files.
+"""Builds the release in build/dist: wheels and sdists, and an archive of header, shaders and CMake files.
 
-The same tree gives the same bytes: members are in order, owned by nobody, of fixed modes and of one time,
-that of SOURCE_DATE_EPOCH or the earliest that a zip file can hold.
+Builds are reproducible: archive members are sorted, have no owner, fixed modes and a single time stamp, that
+of SOURCE_DATE_EPOCH or the earliest that a zip file can represent.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Derives the coefficients of templates/hlsl/halves, and of those in templates/hlsl/functions that say so.
+"""Derives the coefficients in templates/hlsl/halves, and those in templates/hlsl/functions that say so.
 
-Each is the polynomial, or the quotient of two, that has the least greatest error, relative to the function.
-Prints that error as a power of two, then coefficients, constant term first. Takes some minutes.
+Each function is approximated by the polynomial, or the quotient of two, with the smallest maximum error
+relative to the function. Prints that error as a power of two, then the coefficients, constant term first.
+Takes a few minutes.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ SPOILS = [
     Spoil("algorithm", TOP, "algorithm: top_k", "algorithm: topk", "unknown-name", "topk", "top_k"),
     Spoil("role", TOP, "largest:", "larges:", "unknown-key", "larges:", "largest"),
     Spoil("role of another algorithm", TOP, "  count: K\n", "  count: K\n  place: K\n", "unknown-key", "place: K", "output, input, indices, axis, count, largest"),
-    Spoil("missing role", TOP, "  count: K\n", "", "missing-key", "top_k\n", "how many elements of each line"),
+    Spoil("missing role", TOP, "  count: K\n", "", "missing-key", "top_k\n", "the number of elements from each line"),
     Spoil("role twice", TOP, "  count: K\n", "  count: K\n  count: K\n", "duplicate-key", "count: K\n  largest"),
     Spoil("tensor", TOP, "input: InputTensor", "input: InputTenser", "unknown-name", "InputTenser", "InputTensor"),
     Spoil("tensor of the other role", TOP, "input: InputTensor", "input: OutputValueTensor", "unknown-name", "OutputValueTensor\n  indices", "an input tensor"),

@@ -1,3 +1,3 @@
-"""Generator of the DirectML operator registry: specs to validators, bindings, shaders and test matrices."""
+"""Generates validators, bindings, shaders and test matrices from DirectML operator specs."""
 
-__version__ = "0.1.0"  # of everything: this package, dmlops, the header, the shaders
+__version__ = "0.1.0"  # shared by this package, dmlops, the header and the shaders

@@ -1,7 +1,7 @@
-"""Results of earlier runs, by a key of all that they follow from. Losing them costs time and nothing else.
+"""Results of earlier runs, keyed by everything they depend on. Losing them only costs time.
 
-A file begins with the digest of its key and its content: one that is cut short, swapped or not ours counts as
-absent. Neither reading nor writing ever fails, and a folder that others can write to is not used.
+A file begins with a digest of its key and content, so a truncated, swapped or foreign file counts as absent.
+Reading and writing never fail, and a folder that others can write to is not used.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-_UNUSED = 30 * 24 * 3600  # seconds after which an entry goes
-_LARGEST = 1 << 28  # bytes of an entry
+_UNUSED = 30 * 24 * 3600  # seconds after which an unused entry is removed
+_LARGEST = 1 << 28  # most bytes of an entry
 _DIGEST = hashlib.sha256().digest_size
 
 
 class Cache:
-    """Bytes by key, in a folder; None keeps nothing."""
+    """Bytes by key, in a folder; with None, nothing is stored."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder if folder is not None and _made(folder) else None
@@ -31,12 +31,12 @@ class Cache:
         return self._folder is not None
 
     def get(self, *key: str) -> bytes | None:
-        """What was last put under the key, if all of it is still there."""
+        """The bytes last stored under the key, if they are intact."""
         if self._folder is None:
             return None
         path = self._folder / _name(key)
         try:
-            # Neither through a link nor waiting for a pipe.
+            # Do not follow links, or wait for pipes.
             number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
             with open(number, "rb") as file:
                 status = os.fstat(number)
@@ -52,7 +52,7 @@ class Cache:
         return data
 
     def put(self, data: bytes, *key: str) -> None:
-        """Keeps the bytes under the key, if the disk takes them."""
+        """Stores the bytes under the key, if possible."""
         if self._folder is None:
             return
         with suppress(OSError), NamedTemporaryFile(dir=self._folder, delete=False) as file:
@@ -65,7 +65,7 @@ class Cache:
                 raise
 
     def tidy(self) -> None:
-        """Removes what no run has used for a month."""
+        """Removes entries that no run has used for a month."""
         if self._folder is None:
             return
         oldest = time.time() - _UNUSED
@@ -76,7 +76,7 @@ class Cache:
 
 
 def _made(folder: Path) -> bool:
-    """Whether there is such a folder that only we write to."""
+    """Creates the folder if necessary; whether only we can write to it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()

@@ -1,6 +1,6 @@
-"""The catalogue of algorithms: what no formula states well, and a spec therefore names.
+"""The catalogue of algorithms, for operators that a formula does not express well.
 
-An algorithm has a schedule of its own in every target, of the same name; all have an `output`.
+An algorithm has its own schedule in every target, with the same name; all have an `output`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ KINDS: Mapping[Kind, str] = {
 
 @dataclass(frozen=True)
 class Role:
-    """What an algorithm works with, or is told.
+    """An input or a parameter of an algorithm.
 
-    `optional`: the tensor may be absent. A coordinate is one of the tensor in the role `into`; it is worked
-    out for each `at` of the one in the role `over`, from elements of the one in the role `reads`.
+    `optional`: the tensor can be absent. A coordinate indexes the tensor in the role `into`; it is computed
+    for each `at` of the tensor in the role `over`, from elements of the tensor in the role `reads`.
     """
 
     kind: Kind
@@ -39,7 +39,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm: what it computes, and its roles in their order."""
+    """An algorithm: what it computes, and its roles in order."""
 
     meaning: str
     roles: Mapping[str, Role]
@@ -47,11 +47,11 @@ class Algorithm:
 
 ALGORITHMS: Mapping[str, Algorithm] = {
     "scatter": Algorithm(
-        "The input, with each update stored at its place; of several for one place the last in row-major "
-        "order stays.",
+        "The input, with each update stored at its place; of several for one place, the last in row-major "
+        "order wins.",
         {
-            "output": Role("output", "the input with the updates"),
-            "input": Role("input", "what stays where no update goes"),
+            "output": Role("output", "the input with the updates applied"),
+            "input": Role("input", "the values where no update goes"),
             "indices": Role("input", "the tensor that says where updates go"),
             "updates": Role("input", "the elements to store"),
             "place": Role(
@@ -60,29 +60,29 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         },
     ),
     "top_k": Algorithm(
-        "The first elements of each line along an axis, once it is sorted. NaN is greater than any number; "
-        "of equal elements the first in the line comes first.",
+        "The first elements of each line along an axis, in sorted order. NaN is greater than any number; of "
+        "equal elements, the first in the line comes first.",
         {
             "output": Role("output", "the elements"),
             "input": Role("input", "what is sorted"),
-            "indices": Role("output", "the places that they have in their lines"),
-            "axis": Role("int", "the dimension that lines run along"),
-            "count": Role("int", "how many elements of each line"),
-            "largest": Role("bool", "whether the greatest come first, not the least"),
+            "indices": Role("output", "their positions in their lines"),
+            "axis": Role("int", "the dimension along which lines run"),
+            "count": Role("int", "the number of elements from each line"),
+            "largest": Role("bool", "whether the greatest rather than the least come first"),
         },
     ),
     "nonzero": Algorithm(
-        "The coordinates of the elements that are not zero, in row-major order.",
+        "The coordinates of the nonzero elements, in row-major order.",
         {
-            "output": Role("output", "how many there are"),
+            "output": Role("output", "the number of nonzero elements"),
             "input": Role("input", "the elements"),
-            "coordinates": Role("output", "a row with the last entries of each coordinate; then zeros"),
+            "coordinates": Role("output", "one row per coordinate, with its last entries; then zeros"),
         },
     ),
     "philox": Algorithm(
-        "Random words: Philox 4x32-10 of Salmon et al., a block of four words for each counter.",
+        "Random words: Philox 4x32-10 by Salmon et al., a block of four words per counter.",
         {
-            "output": Role("output", "the words, from the block of the state's counter on"),
+            "output": Role("output", "the words, starting with the block for the state's counter"),
             "state": Role("input", "four words of counter and two of key, lowest first"),
             "next_state": Role("output", "the state after the last block", optional=True),
         },

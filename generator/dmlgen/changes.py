@@ -1,4 +1,4 @@
-"""Changes of a description: what is judged, and single moves from one to another."""
+"""Changes to descriptions: the state that is validated, and single moves from one state to another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dmlgen.registry import FeatureLevel
 
 
 class State(NamedTuple):
-    """A description and the feature level at which it is judged."""
+    """A description and the feature level at which it is validated."""
 
     level: FeatureLevel
     description: Description
@@ -22,10 +22,10 @@ class State(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What a move changes: a member, its field or part, an array's entry; no member: the feature level.
+    """What a move changes: a member, its field or part, or an array's entry; without a member, the level.
 
-    `at` is the place in an array of tensors. In proposals from rules of tensors the member is "", the
-    tensor under judgement.
+    `at` is the index in an array of tensors. In proposals from rules on tensors, the member is "", the tensor
+    being checked.
     """
 
     member: str | None
@@ -35,12 +35,12 @@ class Place(NamedTuple):
 
     @property
     def whole(self) -> Place:
-        """The member or field, for an array's entry too."""
+        """The whole member or field, also for an array's entry."""
         return self._replace(entry=None)
 
 
 class Move(NamedTuple):
-    """A change. A member that counts arrays changes their lengths too, and they it; unless it is `alone`."""
+    """A change. A member that counts arrays changes along with their lengths, unless the move is `alone`."""
 
     place: Place
     value: Any

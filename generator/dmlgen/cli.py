@@ -1,6 +1,6 @@
 """The command line: arguments, exit codes, and nothing else.
 
-Exit codes: 0 all is well, 1 findings or drift, 2 wrong use.
+Exit codes: 0 success, 1 findings or drift, 2 usage error.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ if TYPE_CHECKING:
 _Command: TypeAlias = Callable[[argparse.Namespace], int]  # arguments to exit code
 _Add: TypeAlias = Callable[[str, _Command, str], argparse.ArgumentParser]  # a command: name, meaning, help
 
-# Stages are imported when first needed: with nothing to do, generate is hardly more than the start of Python.
+_FORMAT = "output format (default: %(default)s)"
+
+# Stages are imported on first use, so that generate with nothing to do is hardly slower than starting Python.
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; the exit code."""
+    """Run one command and return the exit code."""
     options = _parser().parse_args(arguments)
     command: _Command = options.command
-    signal.signal(signal.SIGTERM, _stop)  # so that what has begun is undone
+    signal.signal(signal.SIGTERM, _stop)  # so that unfinished work is undone
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a finding may quote what the console cannot show
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # a finding may quote characters that the console cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
         return command(options)
@@ -48,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"dmlgen: {error}", file=sys.stderr)
     except Exception as error:
-        print(f"dmlgen: {told(error)}; this is a fault of dmlgen, please report it", file=sys.stderr)
+        print(f"dmlgen: {told(error)}; this is a bug in dmlgen, please report it", file=sys.stderr)
     return 1
 
 
@@ -58,7 +62,8 @@ def _stop(number: int, frame: object) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="dmlgen", description="Validators, bindings, shaders and test matrices from the operator specs."
+        prog="dmlgen",
+        description="Generate validators, bindings, shaders and test matrices from operator specs.",
     )
     parser.add_argument("--version", action="version", version=f"dmlgen {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -67,7 +72,9 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(command=command)
         specs = default("specs")
-        sub.add_argument("--specs", type=Path, metavar="DIR", default=specs, help="the specs (%(default)s)")
+        sub.add_argument(
+            "--specs", type=Path, metavar="DIR", default=specs, help="folder of specs (default: %(default)s)"
+        )
         return sub
 
     _add_outputs(add)
@@ -79,107 +86,116 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_outputs(add: _Add) -> None:
-    """The commands that write what the specs give."""
-    sub = add("generate", _generate, "Write every output that changed.")
+    """The commands that write outputs."""
+    sub = add("generate", _generate, "Generate all outputs; only files that changed are written.")
     out = default("generated")
-    sub.add_argument("--out", type=Path, metavar="DIR", default=out, help="where to write (%(default)s)")
     sub.add_argument(
-        "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
+        "--out", type=Path, metavar="DIR", default=out, help="output folder (default: %(default)s)"
+    )
+    sub.add_argument(
+        "--check", action="store_true", help="write nothing; print a diff and exit with 1 if out of date"
     )
     sub.add_argument(
         "--no-schedules",
         dest="schedules",
         action="store_false",
-        help="compute what has a definition as that says, and in no faster way",
+        help="follow the definitions directly, without the faster schedules",
     )
-    again = "do it again whenever specs or templates change, until stopped"
+    again = "rerun whenever specs or templates change, until interrupted"
     sub.add_argument("--watch", action="store_true", help=again)
-    sub = add("docs", _docs, "Write the reference site: static pages with a search, to be opened as files.")
+    sub = add("docs", _docs, "Build the reference site: static pages with a search, no server needed.")
     site = default("build/docs")
-    sub.add_argument("--out", type=Path, metavar="DIR", default=site, help="where to write (%(default)s)")
-    text = "Write the test matrices for other tools: cases as models of DxDispatch, or tables in CSV."
+    sub.add_argument(
+        "--out", type=Path, metavar="DIR", default=site, help="output folder (default: %(default)s)"
+    )
+    text = "Export the test matrices for other tools: cases as DxDispatch models, or tables as CSV."
     sub = add("export", _export, text)
-    sub.add_argument("form", choices=("dxdispatch", "csv"), help="models that run on Windows, or tables")
-    sub.add_argument("out", type=Path, metavar="DIR", help="where to write")
-    text = "models of these operators only"
+    sub.add_argument("form", choices=("dxdispatch", "csv"), help="models that run on Windows, or CSV tables")
+    sub.add_argument("out", type=Path, metavar="DIR", help="output folder")
+    text = "export only these operators (dxdispatch)"
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
-    text = "models of DirectML's operators only, which need no shader compiler"
+    text = "export only models of DirectML's own operators; needs no shader compiler (dxdispatch)"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
 
 
 def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The command that reads no specs."""
-    schema = "Write the JSON Schemas with which editors complete and check specs."
+    """The command that needs no specs."""
+    schema = "Write the JSON Schemas that let editors complete and check specs."
     sub = commands.add_parser("schema", help=schema, description=schema)
     sub.set_defaults(command=_schema)
     out = default("specs/schema")
-    sub.add_argument("--out", type=Path, metavar="DIR", default=out, help="where to write (%(default)s)")
     sub.add_argument(
-        "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
+        "--out", type=Path, metavar="DIR", default=out, help="output folder (default: %(default)s)"
+    )
+    sub.add_argument(
+        "--check", action="store_true", help="write nothing; print a diff and exit with 1 if out of date"
     )
 
 
 def _add_specs(add: _Add) -> None:
-    """The commands for those who write specs."""
+    """The commands for writing specs."""
     sub = add("lint", _lint, "Check the specs.")
-    sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
-    sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
-    sub.add_argument("--watch", action="store_true", help="do it again whenever specs change, until stopped")
-    sub = add("new", _new, "Write the beginning of a new operator's spec, with places for what a page says.")
+    sub.add_argument("--format", choices=get_args(Format), default="text", help=_FORMAT)
+    sub.add_argument("--fix", action="store_true", help="first update the list of rule identifiers")
+    sub.add_argument("--watch", action="store_true", help="rerun whenever specs change, until interrupted")
+    sub = add("new", _new, "Start the spec of a new operator, with placeholders for what the page says.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
-    sub.add_argument("--family", help="the folder of specs/operators; else that of the nearest name")
+    sub.add_argument(
+        "--family",
+        help="subfolder of specs/operators (default: that of the operator with the most similar name)",
+    )
     source = sub.add_mutually_exclusive_group()
     source.add_argument(
-        "--like", metavar="OPERATOR", help="one whose members, rules and tables to start from"
+        "--like", metavar="OPERATOR", help="copy the members, rules and tables of this operator"
     )
-    source.add_argument("--header", type=Path, metavar="FILE", help="a DirectML.h that declares the members")
-    sub = add("show", _show, "Print an operator as it is resolved: members, rules, tables, errata.")
+    source.add_argument("--header", type=Path, metavar="FILE", help="take the members from this DirectML.h")
+    sub = add("show", _show, "Print an operator as resolved: members, rules, tables, errata.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
     sub = add(
-        "audit", _audit, "Hold public pages against the specs; exit 1 if anything is new, or cannot be read."
+        "audit", _audit, "Compare public pages with the specs; exit with 1 if anything is new or unreadable."
     )
     sub.add_argument(
-        "pages", type=Path, metavar="PAGE", nargs="+", help="a documentation page, Markdown or text"
+        "pages", type=Path, metavar="PAGE", nargs="+", help="a documentation page, as Markdown or plain text"
     )
     formats = ("text", "json", "markdown")
-    sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
+    sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
 
 
 def _add_sweep(add: _Add) -> None:
-    """The command that runs what the generator makes."""
+    """The command that runs the generated package."""
     text = (
-        "Judge every case of the test matrices at every feature level, and compute those with data by the"
-        " reference and by shaders, on all processors and GPUs here or on a Ray cluster; exit 1 on any"
-        " disagreement. What was done is kept, and not done again."
+        "Check every case of the test matrices at every feature level, and run those with data through the"
+        " reference and the shaders, on all processors and GPUs here or on a Ray cluster; exit with 1 on any"
+        " disagreement. Finished work is kept and not repeated."
     )
     sub = add("sweep", _sweep, text)
     out = default("build/sweep")
     sub.add_argument(
-        "--out", type=Path, metavar="DIR", default=out, help="where results are kept (%(default)s)"
+        "--out", type=Path, metavar="DIR", default=out, help="folder of results (default: %(default)s)"
     )
-    text = "those of these operators only"
+    text = "check only these operators"
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
-    text = "without shaders, which need a Vulkan device and a compiler"
+    text = "skip the shaders, which need a Vulkan device and a shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
-    text = "a Ray cluster's, or local for Ray on this machine alone; needs the extra sweep"
+    text = "address of a Ray cluster, or local for Ray on this machine only; needs the sweep extra"
     sub.add_argument("--address", help=text)
     formats = ("text", "json", "junit")
-    sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
+    sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
 
 
 def _add_comparisons(add: _Add) -> None:
-    """The commands that compare specs with those of another revision."""
-    sub = add("diff", _diff, "Print what changed in meaning and whom it breaks; exit 1 if anything did.")
-    side = "%s: a git revision, or a folder of specs; %s without it"
+    """The commands that compare specs with another revision."""
+    sub = add("diff", _diff, "Print semantic changes and whom they break; exit with 1 if there are any.")
+    side = "%s: a git revision or a folder of specs (default: %s)"
     sub.add_argument("old", nargs="?", metavar="OLD", default="HEAD", help=side % ("before", "HEAD"))
-    sub.add_argument("new", nargs="?", metavar="NEW", help=side % ("after", "--specs as they lie"))
+    sub.add_argument("new", nargs="?", metavar="NEW", help=side % ("after", "the files in --specs"))
     formats = get_args(ChangeFormat)
-    sub.add_argument("--format", choices=formats, default="text", help="of changes (%(default)s)")
-    sub = add("breaking", _breaking, "Print what breaks whom since a revision; exit 1 if anything does.")
-    against = "a git revision, or a folder of specs, to compare --specs with"
+    sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
+    sub = add("breaking", _breaking, "Print breaking changes since a revision; exit with 1 if there are any.")
+    against = "a git revision or a folder of specs to compare --specs with"
     sub.add_argument("--against", metavar="REV", required=True, help=against)
-    sub.add_argument("--format", choices=formats, default="text", help="of changes (%(default)s)")
-    listed = "a YAML file with changes that are meant: allowed: [{kind: ..., subject: ..., reason: ...}]"
+    sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
+    listed = "a YAML file of intended changes: allowed: [{kind: ..., subject: ..., reason: ...}]"
     sub.add_argument("--allow", type=Path, metavar="FILE", help=listed)
 
 
@@ -235,10 +251,10 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _is_in_specs(options: argparse.Namespace) -> bool:
-    """Whether outputs would lie among the specs, which is then said."""
+    """Whether the output folder lies in the specs; prints an error if so."""
     if not options.out.resolve().is_relative_to(options.specs.resolve()):
         return False
-    print(f"dmlgen: {options.out} lies in the specs; outputs go elsewhere", file=sys.stderr)
+    print(f"dmlgen: {options.out} lies in the specs; choose another output folder", file=sys.stderr)
     return True
 
 
@@ -274,7 +290,7 @@ def _new(options: argparse.Namespace) -> int:
     registry = load_registry(options.specs)
     given = options.operator, options.family, options.like, options.header
     path, why = new_operator(registry, options.specs, *given)
-    print(f"{path}, {why}; `dmlgen lint` says what is left to be filled in")
+    print(f"{path}, {why}; `dmlgen lint` lists what is still missing")
     return 0
 
 
@@ -298,7 +314,7 @@ def _audit(options: argparse.Namespace) -> int:
 
     if missing := [page for page in options.pages if not page.is_file()]:
         _report(
-            [Finding(Position(missing[0].as_posix()), "missing", "there is no such page")], "text", sys.stderr
+            [Finding(Position(missing[0].as_posix()), "missing", "there is no such file")], "text", sys.stderr
         )
         return 2
     results = audit(load_registry(options.specs), options.pages)

@@ -1,4 +1,4 @@
-"""Nodes to the dataclasses that say their shape: every fault once, at its place, in words for its author."""
+"""Converts nodes to dataclasses, and reports every fault at its place, in the spec author's words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dmlgen.text import Text, folded
 
 T = TypeVar("T")
 
-_LONGEST_CHOICE = 12  # names that a message lists; beyond, the nearest one is more useful
+_LONGEST_CHOICE = 12  # most names that a message lists; with more, the nearest one is more useful
 
 _WORDS: dict[JsonType, str] = {
     "array": "a list",
@@ -51,7 +51,7 @@ _TYPES: dict[type, JsonType] = {
 
 
 def decode(type_: type[T], node: Node) -> T:
-    """The node as a dataclass; SpecError with all its faults up to MAX_FINDINGS, in the order of the file."""
+    """The node as a dataclass; SpecError with all its faults up to MAX_FINDINGS, in file order."""
     reader = _Reader()
     try:
         value: T = reader.form(form_of(type_), node)  # type: ignore[arg-type]
@@ -64,11 +64,11 @@ def decode(type_: type[T], node: Node) -> T:
 
 
 class _EnoughError(Exception):
-    """There are as many findings as anyone reads."""
+    """There are as many findings as anyone will read."""
 
 
 class _Reader:
-    """Reads nodes by their shapes. What it returns is of use only where it has found nothing."""
+    """Reads nodes by their shapes. Its results are only meaningful if it has found no fault."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -149,7 +149,7 @@ class _Reader:
         return {self.leaf(shape.key, entry.key): self.read(shape.value, entry.value) for entry in found}
 
     def form(self, shape: Form, node: Node, others: Sequence[str] = ()) -> Any:
-        """`others` are keys of another form that this mapping may have been meant to be."""
+        """`others` are the keys of another form that this mapping may have been meant to be."""
         if not isinstance(node, source.Mapping):
             return self.wrong_type(shape.types, node)
         values = {
@@ -192,7 +192,7 @@ class _Reader:
         return self.form(second, node, others=[mark])
 
     def size(self, size: Size, node: Node, number: int, unit: str) -> bool:
-        """Whether there are as many units as there must be, which is a fault otherwise."""
+        """Whether there are as many items as required; otherwise reports a fault."""
         if number < size.least:
             bound = f"at least {size.least}"
         elif size.most is not None and number > size.most:
@@ -221,7 +221,7 @@ def _type_of(node: Node) -> JsonType:
 
 
 def _is_of(node: Node, types: Sequence[JsonType]) -> bool:
-    """Whether a node is of one of these types; an integer is a number, too."""
+    """Whether a node is of one of these types; an integer also counts as a number."""
     type_ = _type_of(node)
     return type_ in types or (type_ == "integer" and "number" in types)
 

@@ -1,6 +1,6 @@
-"""Descriptions as the generator itself builds them: plain values by member name, and their JSON form.
+"""Descriptions as the generator builds them: plain values by member name, and their JSON form.
 
-Values are never changed in place, so that descriptions may share them and verdicts on a tensor may be kept.
+Values are immutable, so descriptions can share them and verdicts on a tensor can be cached.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dmlgen.registry import Enum, Member, Operator, Registry
 class Tensor(NamedTuple):
     """A buffer tensor: sizes and strides in elements, outermost dimension first, `DataType` as its value.
 
-    Strides are None where the tensor is packed; the fields after them where the JSON form leaves them out.
+    Strides are None if the tensor is packed; later fields are None if the JSON form leaves them out.
     """
 
     DataType: int
@@ -46,7 +46,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """The description of another operator inside of one; members that are absent are left out."""
+    """The description of another operator inside one; absent members are left out."""
 
     operator: str
     members: tuple[tuple[str, Value], ...] = ()
@@ -57,7 +57,7 @@ Description: TypeAlias = Mapping[str, Value]  # every member of the operator; No
 
 
 def to_json(registry: Registry, operator: Operator, description: Description) -> dict[str, Any]:
-    """The JSON form, absent members and what was left out of a tensor left out."""
+    """The JSON form, without absent members and omitted tensor fields."""
     members = {
         name: _json(registry, operator.member[name], value)
         for name, value in description.items()
@@ -67,7 +67,7 @@ def to_json(registry: Registry, operator: Operator, description: Description) ->
 
 
 def from_json(registry: Registry, member: Member, value: Any) -> Value:
-    """The value of a member that is no tensor, from its JSON form; ValueError if it is of another form."""
+    """The value of a member that is not a tensor, from its JSON form; ValueError if it has another form."""
     if member.count is not None:
         if not isinstance(value, (list, tuple)):
             raise ValueError(f"{member.name} is {value!r}; a list is expected")

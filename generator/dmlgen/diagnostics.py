@@ -1,4 +1,4 @@
-"""Findings: what is wrong with a spec, where it stands, and what to write instead."""
+"""Findings: what is wrong with a spec, where, and what to write instead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_NAME = 100  # difflib needs quadratic time, and no valid name is longer
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """A place in a file: path with forward slashes, line and column from 1, columns in code points."""
+    """A place in a file: path with forward slashes; line and column from 1, columns in code points."""
 
     file: str
     line: int = 1
@@ -26,8 +26,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault. `code` is a stable slug, `message` says what was found and what was expected,
-    `suggestion` is the text to write instead."""
+    """One fault.
+
+    `code` is a stable slug, `message` says what was found and what was expected, `suggestion` is the text to
+    write instead.
+    """
 
     position: Position
     code: str
@@ -37,7 +40,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The message, with the suggestion where there is one."""
+        """The message, with the suggestion if there is one."""
         return f"{self.message} (did you mean '{self.suggestion}'?)" if self.suggestion else self.message
 
 
@@ -50,16 +53,16 @@ class SpecError(Exception):
 
 
 class UsageError(Exception):
-    """A command was given what it cannot work with."""
+    """A command was given arguments that it cannot use."""
 
 
 def shown(text: str) -> str:
-    """A text of the input as a message quotes it: cut where it is too long to read."""
+    """Text from the input as quoted in a message, shortened if it is too long to read."""
     return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
 
 
 def told(error: Exception) -> str:
-    """An error that nobody expected, in a line, with the operator that was under way if there was one."""
+    """A line for an unexpected error, with the operator being processed, if any."""
     names, trace = list(getattr(error, "__notes__", ())), error.__traceback__
     while trace is not None:
         operator = trace.tb_frame.f_locals.get("operator")
@@ -70,7 +73,7 @@ def told(error: Exception) -> str:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that resembles `name` most, in any case of letters; None if none comes close."""
+    """The candidate most similar to `name`, ignoring case; None if none is close."""
     if len(name) > _LONGEST_NAME:
         return None
     folded = {candidate.casefold(): candidate for candidate in sorted(candidates)}
@@ -79,6 +82,6 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def unknown_operator(name: str, operators: Iterable[str]) -> str:
-    """What to say of a name that no operator has."""
+    """The message for a name that is not an operator."""
     close = nearest(name, operators)
     return f"there is no operator {shown(name)}" + (f"; did you mean {close}?" if close else "")

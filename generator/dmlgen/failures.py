@@ -1,4 +1,4 @@
-"""What judgement finds: which rule is broken, where."""
+"""The results of validation: which rule is broken, and where."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NOWHERE = Slot("")
 
 @dataclass(frozen=True, eq=False)
 class CompiledCheck:
-    """A check as functions of an environment; `iterations` are those of its loops, where the guard holds."""
+    """A check as functions of an environment; `iterations` are those of its loops, if the guard holds."""
 
     check: Check
     first_failure: Callable[[Environment], Environment | None]
     iterations: Callable[[Environment], Iterator[Environment]]
 
     def judges(self, environment: Environment) -> bool:
-        """Whether the description has anything that the check judges."""
+        """Whether the check applies to anything in the description."""
         return next(self.iterations(environment), None) is not None
 
     def counters(self, environment: Environment) -> tuple[int, ...]:
@@ -44,9 +44,9 @@ class CompiledCheck:
 class Failure(NamedTuple):
     """A broken rule. `member` is the path that violations name; `owner` the tensor or member it belongs to.
 
-    `position` is the place in the order in which failures are best fixed: stage, part of it, and so on. In
-    the last stage rules of tensors come after those of the operator, as mending them disturbs no other.
-    `check` and the names' values at the failure are known where the rule has checks of its own.
+    `position` orders failures in the order in which they are best fixed: by stage, part of it, and so on. In
+    the last stage, rules on tensors come after those of the operator, because fixing them disturbs no other.
+    `check` and the values of names at the failure are given if the rule has checks of its own.
     """
 
     rule: Rule

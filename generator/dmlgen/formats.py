@@ -1,4 +1,4 @@
-"""Findings as text for a person, JSON for a tool, GitHub annotations, or SARIF 2.1.0."""
+"""Prints findings as text, JSON, GitHub annotations or SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from urllib.parse import quote
 from dmlgen.diagnostics import Finding, Position
 
 Format = Literal["text", "json", "github", "sarif"]
-ChangeFormat = Literal["text", "json", "github", "markdown"]  # of changes between revisions: diff.formats
+ChangeFormat = Literal["text", "json", "github", "markdown"]  # for changes of revisions; see diff.formats
 
 
 def render(findings: Iterable[Finding], format: Format) -> str:
-    """The findings in order of position, ended by LF; text and GitHub annotations are empty without any."""
+    """The findings in order of position; text and GitHub annotations are empty if there are none."""
     return _RENDERERS[format](sorted(findings, key=lambda f: (f.position, f.code, f.message)))
 
 
@@ -46,13 +46,13 @@ def _github(findings: Sequence[Finding]) -> str:
 
 
 def annotation(level: Literal["error", "warning", "notice"], place: Position, title: str, text: str) -> str:
-    """A line that GitHub shows beside the place in a file of the repository."""
+    """A line that GitHub shows next to the place in a repository file."""
     where = f"file={_property(_in_repository(place.file))},line={place.line},col={place.column}"
     return f"::{level} {where},title={_property(title)}::{_data(text)}\n"
 
 
 def _in_repository(file: str) -> str:
-    """A file's name as GitHub takes it: from the root of the repository, wherever the command runs."""
+    """A file's name relative to the root of the repository, as GitHub expects it."""
     path = Path(os.path.abspath(file))
     root = next((folder for folder in path.parents if (folder / ".git").exists()), None)
     return file if root is None else path.relative_to(root).as_posix()
@@ -102,9 +102,9 @@ def _dump(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """A text with nothing in it that a terminal would obey.
+    """Escapes everything that a terminal would interpret.
 
-    A file name may hold escapes, line ends or undecodable bytes.
+    A file name can contain escape sequences, line ends or undecodable bytes.
     """
     if text.isprintable():
         return text

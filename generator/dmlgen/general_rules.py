@@ -1,9 +1,9 @@
-"""The rules of every operator that no condition in the specs states: a class for each.
+"""The rules for every operator that no condition in the specs states, with a class for each.
 
-`specs/rules.yaml` has the identifier of such a rule, and its texts. Its class says which values these show,
-in which stage it is judged, which members and tensors of an operator it is about, what breaks it, and how a
-description is changed so that it is broken, or holds. A rule that the generator's own descriptions cannot
-break has no more than its values. What an output does for these rules stands in its templates.
+`specs/rules.yaml` has the identifier of such a rule, and its texts. Its class says which values the texts
+show, in which stage it is checked, which members and tensors of an operator it concerns, what breaks it, and
+which changes to a description break or satisfy it. A rule that the generator's own descriptions cannot break
+only has its values. How an output checks these rules is in its templates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """A description at a level, with its tensors, and the names of rules once structure is sound."""
+    """A description at a level, with its tensors, and the values of names after the structure stage."""
 
     judge: Judge
     description: Description
@@ -36,11 +36,11 @@ class GeneralRule:
     """What the generator knows of one rule."""
 
     slug: ClassVar[str]
-    values: ClassVar[frozenset[str]]  # that outputs have at hand where they report it
+    values: ClassVar[frozenset[str]]  # available to outputs where they report it
     stage: ClassVar[Stage] = Stage.STRUCTURE
 
     def owners(self, judge: Judge) -> Iterator[Slot]:
-        """The members and tensors of an operator that can break it; of an array of tensors, the first."""
+        """The members and tensors of an operator that can break it; for an array of tensors, the first."""
         return iter(())
 
     def failures(self, rule: Rule, judged: Judged) -> Iterator[Failure]:
@@ -52,7 +52,7 @@ class GeneralRule:
         return iter(())
 
     def mending(self, search: Search, owner: Slot, state: State) -> Iterator[Move]:
-        """Single moves that may make it hold again, the most promising first."""
+        """Single moves that may fix it, most promising first."""
         return iter(())
 
 
@@ -67,7 +67,7 @@ class RequestedLevel(GeneralRule):
 
 
 class Since(GeneralRule):
-    """Of the operator itself, which nothing else is judged of then, and of a fused activation."""
+    """For the operator itself, in which case nothing else is checked, and for fused activations."""
 
     slug = "since"
     values = frozenset({"operator", "since", "level"})
@@ -118,7 +118,7 @@ class TypeOfMember(GeneralRule):
 
 
 class _RuleOfNumbers(GeneralRule):
-    """A rule of members that are no tensors, those of a fused activation among them."""
+    """A rule on members other than tensors, including those of a fused activation."""
 
     def failures(self, rule: Rule, judged: Judged) -> Iterator[Failure]:
         for path, owner in self.beyond(judged.judge, judged.description):
@@ -130,12 +130,12 @@ class _RuleOfNumbers(GeneralRule):
                 yield Failure(rule, f"{one.path}.{path}", one.owner, (0, 1))
 
     def beyond(self, judge: Judge, members: Description) -> Iterator[tuple[str, Slot]]:
-        """The paths of numbers that break it, and whose they are; what is nested may leave members out."""
+        """The paths of numbers that break it, with their owners; nested ones may leave members out."""
         raise NotImplementedError
 
 
 class IntegerRange(_RuleOfNumbers):
-    """Of numbers, of parts of structs, of the fields of tensors."""
+    """For numbers, parts of structs, and fields of tensors."""
 
     slug = "integer-range"
     values = frozenset({"member", "value", "least", "most", "type"})
@@ -163,7 +163,7 @@ class IntegerRange(_RuleOfNumbers):
                         yield f"{name}.{part}", Slot(name)
 
     def breaking(self, search: Search, owner: Slot, state: State) -> Iterator[Move]:
-        """Values just outside of the C type; tensors take turns at showing their fields."""
+        """Values just outside the range of the C type; tensors take turns, one field each."""
         name, judge = owner.member, search.rules
         if name in judge.integers:
             least, most = judge.integers[name]
@@ -184,7 +184,7 @@ class IntegerRange(_RuleOfNumbers):
 
 
 class ScalarRange(_RuleOfNumbers):
-    """Of unions, which a data type types."""
+    """For unions, whose type a data type selects."""
 
     slug = "scalar-range"
     values = frozenset({"member", "value", "least", "most", "type"})
@@ -297,7 +297,7 @@ class FusedActivationTensors(GeneralRule):
 
 
 class _RuleOfSupport(GeneralRule):
-    """A rule of tensors that the support tables state; a row of these may hold in some cases only."""
+    """A rule on tensors that the support tables state; some of their rows apply only under a condition."""
 
     values = frozenset({"member", "value", "level", "choices"})
 
@@ -311,11 +311,11 @@ class _RuleOfSupport(GeneralRule):
                 yield from search.ways_to_choose(row.when, state)
 
     def supported(self, search: Search, owner: Slot, state: State) -> Iterator[Move]:
-        """Moves to what the tables have, the nearest first."""
+        """Moves to values that the tables list, nearest first."""
         raise NotImplementedError
 
     def table(self, search: Search, owner: Slot, state: State) -> tuple[list[int], list[int]]:
-        """The dimension counts and data types (values) that the tables have for a tensor."""
+        """The dimension counts and data types (values) that the tables list for a tensor."""
         return search.rules.table(owner.member, search.rules.environment(state.description), state.level)
 
 
@@ -324,7 +324,7 @@ class DimensionCount(_RuleOfSupport):
     stage = Stage.COUNTS
 
     def failures(self, rule: Rule, judged: Judged) -> Iterator[Failure]:
-        """Each count that is refused is told once."""
+        """Reports each rejected count once."""
         judge, refused = judged.judge, set[int]()
         for number, (slot, verdict) in enumerate(judged.tensors):
             rank = verdict.complete.DimensionCount
@@ -364,7 +364,7 @@ class DataType(_RuleOfSupport):
         yield from (Move(Place(*owner, field="DataType"), value) for value in types)
 
 
-# In the order of judgement.
+# In the order in which they are checked.
 _RULES = (
     *(OperatorType(), RequestedLevel(), Since(), Required(), TypeOfMember()),
     *(IntegerRange(), ScalarRange(), EnumValue(), ArrayLength()),
@@ -374,7 +374,7 @@ GENERAL_RULES: Mapping[str, GeneralRule] = {one.slug: one for one in _RULES}
 
 
 def general_rule(rule: Rule) -> GeneralRule | None:
-    """The class of a rule; None of one that has conditions of its own."""
+    """The class of a rule; None for a rule with conditions of its own."""
     return None if rule.checks else GENERAL_RULES.get(rule.slug)
 
 
@@ -397,14 +397,14 @@ def _entries(value: Value) -> Iterator[Nested]:
 
 
 def _with_nested(owner: Slot, state: State, nested: Nested) -> Move:
-    """The first fused activation of a member is another."""
+    """Replaces the first fused activation of a member."""
     value = state.description[owner.member]
     new = (nested, *value[1:]) if isinstance(value, tuple) else nested
     return Move(Place(owner.member), new, alone=True)
 
 
 def _fits(value: Any, type_: NumberType) -> bool:
-    """Whether a number is one of the type's."""
+    """Whether a number is in the type's range."""
     if type_.kind == "float":
         return True
     least, most = type_.range

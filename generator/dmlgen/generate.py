@@ -1,7 +1,7 @@
-"""From specs to files: what need not be done again is taken from the last runs, and what was done is told.
+"""From specs to files: skips work that earlier runs have done, and reports what was done.
 
-Two things are remembered, outside of the outputs: what the last run into a folder started from and wrote, and
-the matrix of every operator by all that it follows from, since the search for test cases takes longest.
+Two things are cached outside the outputs: what the last run into a folder started from and wrote, and the
+matrix of every operator, keyed by everything it depends on, since the search for test cases takes longest.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from dmlgen.project import TEMPLATES, cache_folder
 if TYPE_CHECKING:
     from dmlgen.registry import Registry
 
-_NAMED = 20  # files that a report names
+_NAMED = 20  # most files that a report names
 
 
 def generate(specs: Path, out: Path, check: bool, schedules: bool = True) -> int:
     """Brings the files below `out` up to date, or only compares them and prints a diff; the exit code.
 
-    Without `schedules`, what has a definition is computed as that says, and in no faster way.
+    Without `schedules`, definitions are followed directly.
     """
     progress = Progress()
     cache = Cache(cache_folder())
@@ -101,7 +101,7 @@ def export_tables(specs: Path, out: Path) -> int:
 def sweep(
     specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, address: str | None, form: str
 ) -> int:
-    """Judges every case of some operators, or of all, with results kept in `out`; the exit code."""
+    """Checks every case of some operators, or of all, with results stored in `out`; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
     registry = _checked(specs, progress)
@@ -120,7 +120,7 @@ def sweep(
 
 
 def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool) -> int:
-    """Writes cases as models of DxDispatch below `out`, those of some operators or of all; the exit code."""
+    """Writes cases as DxDispatch models below `out`, for some operators or for all; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
     registry = _checked(specs, progress)
@@ -153,7 +153,7 @@ def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders
 
 
 def _are_known(operators: Sequence[str], registry: Registry) -> bool:
-    """Whether the registry has operators of these names; says which it has not."""
+    """Whether the registry has operators with these names; reports the first that it has not."""
     for name in operators:
         if name not in registry.operator:
             print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
@@ -164,7 +164,7 @@ def _are_known(operators: Sequence[str], registry: Registry) -> bool:
 def _write_apart(
     outputs: Mapping[str, bytes], out: Path, cache: Cache, progress: Progress, first: str
 ) -> None:
-    """Writes what is not one of the committed outputs, and says so; `first` is the file to open first."""
+    """Writes outputs that are not committed, and reports it; `first` is the file to open first."""
     with writer.alone(out):
         result = writer.write(outputs, out, _LastRun.of(cache, out).files)
         _LastRun({}, writer.fingerprints(outputs)).keep(cache, out)
@@ -194,7 +194,7 @@ def write_schemas(out: Path, check: bool) -> int:
 
 @dataclass(frozen=True)
 class _LastRun:
-    """What the last run into a folder started from, and digests of the files it left; empty if unknown."""
+    """What the last run into a folder started from, and digests of the files it wrote; empty if unknown."""
 
     inputs: dict[str, str]
     files: dict[str, str]
@@ -211,7 +211,7 @@ class _LastRun:
 def _outputs(
     specs: Path, cache: Cache, memory: Memory, progress: Progress, schedules: bool
 ) -> dict[str, bytes] | None:
-    """All files; None where the specs have faults, which are then printed."""
+    """All files; None if the specs have errors, which are then printed."""
     registry = _checked(specs, progress, memory)
     if registry is None:
         return None
@@ -224,12 +224,12 @@ def _outputs(
 
 
 def _checked(specs: Path, progress: Progress, memory: Memory | None = None) -> Registry | None:
-    """The registry; None where the specs have faults, which are then printed."""
+    """The registry; None if the specs have errors, which are then printed."""
     from dmlgen.lint import lint
     from dmlgen.resolve import load_registry
 
     progress.say("reading the specs")
-    gc.disable()  # a registry lives until the end
+    gc.disable()  # a registry lives until the end of the process
     registry = load_registry(specs, memory)
     gc.freeze()
     gc.enable()
@@ -243,7 +243,7 @@ def _checked(specs: Path, progress: Progress, memory: Memory | None = None) -> R
 def _matrices(
     registry: Registry, cache: Cache, progress: Progress, names: Sequence[str] = ()
 ) -> dict[str, bytes]:
-    """The matrices of these operators, or of all, by path. New ones are kept as soon as they are found."""
+    """The matrices of these operators, or of all, by path. New ones are cached as soon as they are found."""
     from dmlgen.outputs import matrix
 
     keys = case_digests(registry)

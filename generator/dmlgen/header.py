@@ -1,8 +1,7 @@
-"""What DirectML.h says of one operator: its number, the target version that declares it, the members of its
-struct.
+"""Reads what DirectML.h declares of one operator: its value, its target version, and its struct's members.
 
-Only the little of C that such a header has is understood: preprocessor conditions on DML_TARGET_VERSION, one
-enumerator or member a line, and the annotations of optional members and of arrays.
+Only the subset of C that such a header uses is understood: preprocessor conditions on DML_TARGET_VERSION, one
+enumerator or member per line, and annotations of optional members and arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MEMBER = re.compile(
 
 @dataclass(frozen=True)
 class Declared:
-    """One operator of the header. `version` is 0x6300; which tensors are outputs is told by their names."""
+    """An operator in the header. `version` is like 0x6300; output tensors are recognised by their names."""
 
     value: int
     version: int
@@ -34,7 +33,7 @@ class Declared:
 
 
 def declared(path: Path, operator: str) -> Declared | None:
-    """What a header declares of an operator; None if it does not know it. SpecError if it is no header."""
+    """What a header declares of an operator, if anything. SpecError if it is not DirectML.h."""
     text = _read(path)
     found = {name: (value, version) for name, value, version in _operators(text)}
     members = tuple(_members(text, operator, path))
@@ -56,7 +55,7 @@ def _read(path: Path) -> str:
 
 
 def _operators(text: str) -> Iterator[tuple[str, int, int]]:
-    """Name, number and target version of each entry of DML_OPERATOR_TYPE, DML_OPERATOR_INVALID included."""
+    """Name, value and target version of each entry of DML_OPERATOR_TYPE, including DML_OPERATOR_INVALID."""
     value, versions, inside = -1, [0x1000], False
     for line in map(str.strip, text.splitlines()):
         if line.startswith("enum DML_OPERATOR_TYPE"):
@@ -77,7 +76,7 @@ def _operators(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _members(text: str, operator: str, path: Path) -> Iterator[Member]:
-    """The members of the struct, or of the one that it is another name of."""
+    """The members of the struct, or of the struct of which it is an alias."""
     alias = re.search(rf"^using DML_{operator}_OPERATOR_DESC = DML_(\w+)_OPERATOR_DESC;", text, re.MULTILINE)
     name = alias[1] if alias else operator
     start = re.search(rf"^struct DML_{name}_OPERATOR_DESC\s*\{{", text, re.MULTILINE)
@@ -97,7 +96,7 @@ def _members(text: str, operator: str, path: Path) -> Iterator[Member]:
     names = [member.name for member in seen]
     last_input = names.index("OutputTensor") if "OutputTensor" in names else 0
     for place, member in enumerate(seen):
-        # The scale of OutputTensor, say, is an input where it comes first.
+        # For example, the scale of OutputTensor is an input if it comes first.
         is_output = member.is_tensor and member.name.startswith("Output") and place >= last_input
         yield replace(member, role="output") if is_output else member
 

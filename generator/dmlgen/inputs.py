@@ -1,4 +1,4 @@
-"""Digests of what outputs follow from, to tell what need not be done again."""
+"""Digests of the inputs of outputs, to tell what is still up to date."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _IMPORT = re.compile(r"^\s*from (dmlgen[\w.]*) import (\([^)]*\)|.*)$", re.MULTI
 
 
 def spec_files(specs: Path) -> list[Path]:
-    """The files that a registry is read from, and links among them, which may stand for folders of more."""
+    """The files from which a registry is read, including links, which may stand for folders of more files."""
     return sorted(path for path in specs.rglob("*") if path.suffix == ".yaml" or path.is_symlink())
 
 
 def spec_digest(specs: Path) -> str:
-    """A digest of all files that a registry is read from."""
+    """A digest of all files from which a registry is read."""
     return _digest(spec_files(specs))
 
 
 def digests(specs: Path) -> dict[str, str]:
-    """One digest for each kind of input: the specs, and the generator with its templates and the runtime."""
+    """One digest per kind of input: the specs, and the generator with its templates and the runtime."""
     own = list(project.PACKAGE.rglob("*.py"))
     own += [*project.TEMPLATES.rglob("*"), *project.RUNTIME.rglob("*")]
     own = sorted(p for p in {*own, project.LICENSE} if p.is_file() and "__pycache__" not in p.parts)
@@ -38,7 +38,7 @@ def digests(specs: Path) -> dict[str, str]:
 
 
 def case_digests(registry: Registry) -> dict[str, str]:
-    """For each operator, by the path of its matrix, one digest of all that its test cases follow from."""
+    """For each operator, by the path of its matrix, one digest of everything its test cases depend on."""
     code = _digest(sorted(_modules("dmlgen.outputs.matrix")))
     return {
         f"matrix/{operator.slug}.json": f"{code} {registry.digest(operator)}"
@@ -47,7 +47,7 @@ def case_digests(registry: Registry) -> dict[str, str]:
 
 
 def _modules(name: str) -> set[Path]:
-    """The files of a module and of all modules of this package that it imports, they in turn, and so on."""
+    """The files of a module and, transitively, of all modules of this package that it imports."""
     found: set[Path] = set()
     waiting = [name]
     while waiting:
@@ -60,14 +60,14 @@ def _modules(name: str) -> set[Path]:
 
 
 def _imported(text: str) -> Iterator[str]:
-    """The modules of this package that the text of a module may import."""
+    """The modules of this package that a module's text may import."""
     for package, names in _IMPORT.findall(text):
         yield package
         yield from (f"{package}.{name}" for name in re.findall(r"\w+", names))
 
 
 def _digest(files: list[Path]) -> str:
-    """Of names and contents. Of what is too large for a spec, or no file, kind and size count."""
+    """A digest of names and contents; only of kind and size for anything too large for a spec."""
     digest = hashlib.sha256()
     root = os.path.commonpath(files) if files else ""
     for path in files:

@@ -1,4 +1,4 @@
-"""JSON Schema (draft-07) of a dataclass's shape, with which editors complete and check files."""
+"""JSON Schemas (draft-07) of dataclass shapes, with which editors complete and check files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Schema = dict[str, Any]
 
 
 def json_schema(type_: type, name: str) -> bytes:
-    """The file `name` with the schema of files that hold what the dataclass says."""
+    """The file `name`, with the schema of files that contain what the dataclass describes."""
     definitions: Schema = {}
     whole = {
         "$comment": f"{MARK} from {type_.__module__}.{type_.__name__}. Do not edit: run `dmlgen schema`.",
@@ -40,7 +40,7 @@ def _schema(shape: Shape, definitions: Schema) -> Schema:
         case Form(type=type_):
             name = type_.__name__
             if name not in definitions:
-                definitions[name] = {}  # so that a form which holds itself ends
+                definitions[name] = {}  # so that recursive forms terminate
                 definitions[name] = _form(shape, definitions)
             return {"$ref": f"#/definitions/{name}"}
         case Either(shapes=(Form() as first, Form() as second)):

@@ -1,6 +1,6 @@
-"""Which rules a description breaks at a feature level, by evaluating the rules themselves.
+"""Finds the rules that a description breaks at a feature level, by evaluating the rules themselves.
 
-The search for test cases runs on this; the generated validators do not, so they and it can check each other.
+The search for test cases uses this; the generated validators do not, so the two can check each other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dmlgen.registry import Check, FeatureLevel, Member, NumberType, Operator, R
 
 
 class Verdict(NamedTuple):
-    """What is to be said of one tensor, whatever the operator; paths are relative to the tensor."""
+    """What is wrong with one tensor, independent of the operator; paths are relative to the tensor."""
 
     complete: Tensor
     beyond_range: tuple[str, ...]
@@ -29,7 +29,7 @@ class Verdict(NamedTuple):
 
 
 class Activation(NamedTuple):
-    """A nested description; `since` is the level from which the operator takes it, if it ever does."""
+    """A nested description; `since` is the level from which the operator accepts it, if it ever does."""
 
     path: str
     owner: Slot
@@ -38,7 +38,7 @@ class Activation(NamedTuple):
 
 
 class Fused(NamedTuple):
-    """A nested description that the operator takes, with the judge of what it describes."""
+    """A nested description that the operator accepts, with the judge of its own operator."""
 
     path: str
     owner: Slot
@@ -47,7 +47,7 @@ class Fused(NamedTuple):
 
 
 class GeneralJudge:
-    """What is judged the same way for every operator; one serves them all."""
+    """Checks that are the same for every operator; one instance serves them all."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -74,7 +74,7 @@ class GeneralJudge:
         self._judges: dict[str, Judge] = {}
 
     def judge_of(self, operator: Operator) -> Judge:
-        """The judge of an operator, for its own descriptions and where it is nested in another's."""
+        """The judge of an operator, for its own descriptions and for those nested in another's."""
         found = self._judges.get(operator.name)
         if found is None:
             found = self._judges[operator.name] = Judge(self, operator)
@@ -89,7 +89,7 @@ class GeneralJudge:
         )
 
     def verdict(self, tensor: Tensor, is_input: bool) -> Verdict:
-        """The tensor with the defaults in place of what was left out, and what is wrong with it."""
+        """The tensor with defaults for omitted fields, and what is wrong with it."""
         found = self._verdicts.get((tensor, is_input))
         if found is None:
             complete = self._complete(tensor)
@@ -106,7 +106,7 @@ class GeneralJudge:
         return found
 
     def scalar_type(self, data_type: int) -> NumberType | None:
-        """What a union holds that this tensor data type types; None of a type without elements."""
+        """The type of a union's value for this tensor data type; None for a type without elements."""
         entry = self.registry.data_type.get(self.type_names.get(data_type, ""))
         return NumberType(entry.name, entry.bits, entry.kind or "float") if entry is not None else None
 
@@ -131,7 +131,7 @@ class GeneralJudge:
 
 
 class _Row(NamedTuple):
-    """One row of a support table: sets for quick answers, data types by value."""
+    """One row of a support table: sets for fast lookups, data types by value."""
 
     ranks: frozenset[int]
     types: frozenset[int]
@@ -139,7 +139,7 @@ class _Row(NamedTuple):
 
 
 class Judge:
-    """Judges the descriptions of one operator."""
+    """Checks the descriptions of one operator."""
 
     def __init__(self, general: GeneralJudge, operator: Operator) -> None:
         self.general, self.operator = general, operator
@@ -214,12 +214,12 @@ class Judge:
 
     @cached_property
     def fusable(self) -> Mapping[str, FeatureLevel]:
-        """The operators that may be the fused activation, with the level from which they may."""
+        """The operators that can be the fused activation, with the level from which they can."""
         return self.registry.fusable(self.operator)
 
     @cached_property
     def scalar_checks(self) -> list[tuple[Rule, CompiledCheck]]:
-        """The checks that speak of no tensor, advice among them, which hold for a nested description too."""
+        """The checks that concern no tensor, including advice, which also apply to a nested description."""
         return [(rule, check) for rule, check in self.checks if not _speaks_of_tensors(check.check)]
 
     @cached_property
@@ -238,7 +238,7 @@ class Judge:
 
     @cached_property
     def blocks(self) -> tuple[FeatureLevel, ...]:
-        """The levels at which judgement changes: the table or the rules in force are not those before."""
+        """The levels at which the table or the applicable rules differ from those of the level before."""
         levels = self.registry.levels[self.operator.since.ordinal :]
         fusable = self.fusable if self.nested else {}
         judges = (self, *(self.general.judge_of(self.registry.operator[name]) for name in fusable))
@@ -253,10 +253,10 @@ class Judge:
         )
 
     def judge(self, description: Description, level: FeatureLevel) -> Iterator[Failure]:
-        """The broken rules of the first stage with any, in the order of their positions.
+        """The broken rules of the first stage that has any, in order of position.
 
-        A rule keeps silent where it reads what another one, as validators judge them, has found to be broken.
-        Where no rule is broken, the advice that the description draws.
+        A rule is skipped if it reads something that another one, in the validators' order, has found to be
+        wrong. If no rule is broken: the advice that the description draws.
         """
         broken = list(self._broken(description, level))
         if len(broken) > 1:
@@ -264,8 +264,8 @@ class Judge:
         yield from broken
 
     def _reliable(self, broken: Iterable[Failure]) -> Iterator[Failure]:
-        """Without the rules that read what another one before them has found to be broken."""
-        found: dict[str, set[str]] = {}  # the rules by what they have found to be broken
+        """Drops rules that read what an earlier rule has found to be wrong."""
+        found: dict[str, set[str]] = {}  # the rules that found a path wrong
         for failure in broken:
             rule, member = failure.rule, re.sub(r"\[\d+\]$", "", failure.member)
             reads = self.general.reads.get(rule.id, self._reads.get(rule.id, frozenset()))
@@ -277,7 +277,7 @@ class Judge:
                 yield failure
 
     def _broken(self, description: Description, level: FeatureLevel) -> Iterator[Failure]:
-        """The broken rules of the first stage with any, as validators judge them; else the advice."""
+        """The broken rules of the first stage that has any, in the validators' order; else the advice."""
         tensors = self.tensors(description)
         judged = Judged(self, description, tensors, level, {})
         failure: Failure | None = None
@@ -315,7 +315,7 @@ class Judge:
         return next((level for level in self.blocks if self.is_valid(description, level)), None)
 
     def tensors(self, description: Description) -> list[tuple[Slot, Verdict]]:
-        """The tensors that are given, in the order of the members."""
+        """The given tensors, in the order of the members."""
         found: list[tuple[Slot, Verdict]] = []
         verdict = self.general.verdict
         for name, is_input, slot in self._slots:
@@ -328,7 +328,7 @@ class Judge:
         return found
 
     def environment(self, description: Description) -> Environment:
-        """The names of rules: members, their tensors complete."""
+        """The values of names in rules: members, with their tensors completed."""
         return self._environment(description, self.tensors(description))
 
     def _environment(self, description: Description, tensors: list[tuple[Slot, Verdict]]) -> Environment:
@@ -346,14 +346,14 @@ class Judge:
     def table(
         self, tensor: str, environment: Environment, level: FeatureLevel
     ) -> tuple[list[int], list[int]]:
-        """The dimension counts and data types (values) that a level takes for a tensor."""
+        """The dimension counts and data types (values) that a level supports for a tensor."""
         rows = [row for row in self._tables[level.name][tensor] if row.when is None or row.when(environment)]
         ranks = {rank for row in rows for rank in row.ranks}
         types = {type_ for row in rows for type_ in row.types}
         return sorted(ranks), sorted(types)
 
     def supports(self, judged: Judged, tensor: str, value: int, what: Literal["ranks", "types"]) -> bool:
-        """Whether the level takes a dimension count or a data type of a tensor."""
+        """Whether the level supports a dimension count or a data type of a tensor."""
         for row in self._tables[judged.level.name][tensor]:
             if value in getattr(row, what) and (row.when is None or row.when(judged.environment)):
                 return True
@@ -366,14 +366,14 @@ class Judge:
                 yield Activation(path, Slot(member.name), nested, self.fusable.get(nested.operator))
 
     def fused(self, description: Description, level: FeatureLevel) -> Iterator[Fused]:
-        """The nested descriptions that the operator takes at a level."""
+        """The nested descriptions that the operator accepts at a level."""
         for one in self.activations(description):
             if one.since is not None and one.since.ordinal <= level.ordinal:
                 judge = self.general.judge_of(self.registry.operator[one.nested.operator])
                 yield Fused(one.path, one.owner, judge, dict(one.nested.members))
 
     def in_force(self, rule: Rule, level: FeatureLevel) -> bool:
-        """Whether the rule is judged at the level."""
+        """Whether the rule applies at the level."""
         bounds = self._bounds.get(rule.id)
         return bounds is None or bounds[0] <= level.ordinal < bounds[1]
 
@@ -403,7 +403,7 @@ class Judge:
     def _rules_of_fused(
         self, description: Description, level: FeatureLevel, stage: Literal[Stage.STRUCTURE, Stage.ADVICE]
     ) -> Iterator[Failure]:
-        """The rules of their own that fused activations break, or the advice that they draw."""
+        """The rules that fused activations themselves break, or the advice that they draw."""
         for one in self.fused(description, level):
             for rule, check in one.judge.scalar_checks:
                 if (
@@ -436,7 +436,7 @@ class Judge:
 
 
 def _entries(member: Member, value: Value) -> Iterator[tuple[str, Nested]]:
-    """The nested descriptions of a member, with their paths."""
+    """The nested descriptions in a member, with their paths."""
     entries = value if isinstance(value, tuple) else () if value is None else (value,)
     for index, nested in enumerate(entries):
         assert isinstance(nested, Nested)

@@ -1,4 +1,4 @@
-"""Faults that only the whole registry shows."""
+"""Finds errors that are only visible in the registry as a whole."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def all_rules(registry: Registry) -> tuple[Rule, ...]:
 
 
 def list_identifiers(registry: Registry, path: Path) -> None:
-    """Bring the list of identifiers up to date: new rules are added, rules that are gone are retired.
+    """Brings the list of identifiers up to date: adds new rules, retires those that are gone.
 
-    The file is written anew, all or nothing, with the comments at its top. SpecError where it has others.
+    The file is rewritten atomically, with the comments at its top. SpecError if it has comments elsewhere.
     """
     current = {rule.id for rule in all_rules(registry)}
     retired = (registry.retired | registry.identifiers) - current
@@ -70,7 +70,7 @@ def _identifiers(registry: Registry) -> Iterator[Finding]:
     rules = {rule.id: rule for rule in all_rules(registry)}
     for rule in rules.values():
         if rule.id in registry.retired:
-            message = f"{rule.id} is a retired identifier; identifiers are never used again"
+            message = f"{rule.id} is a retired identifier; identifiers are never reused"
             yield Finding(rule.position, "identifier-reused", message)
         elif rule.id not in registry.identifiers:
             message = f"{rule.id} is not in the list of identifiers; `dmlgen lint --fix` adds it"
@@ -82,7 +82,7 @@ def _identifiers(registry: Registry) -> Iterator[Finding]:
 
 
 def _sources(registry: Registry) -> Iterator[Finding]:
-    """What no page and no header demands must be advice."""
+    """A rule that neither a page nor the header requires must be advice."""
     for rule in all_rules(registry):
         if not rule.advice and rule.source in ("ours", "observed"):
             message = f"{rule.id} has the source {rule.source}, so it must be advice; add `advice: true`"
@@ -92,7 +92,7 @@ def _sources(registry: Registry) -> Iterator[Finding]:
 def _unwritten(operator: Operator) -> Iterator[Finding]:
     """What `dmlgen new` leaves to the author."""
     if operator.defines is None and operator.algorithm is None:
-        message = f"nothing says what {operator.name} computes; write `compute`"
+        message = f"the spec does not say what {operator.name} computes; add `compute`"
         yield Finding(operator.position, "unwritten", message)
     texts = [(operator.name, operator.summary, operator.position)]
     texts += [(member.name, member.summary, member.position) for member in operator.members]
@@ -116,15 +116,15 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
             message = (
-                f"no rule says what the sizes of {output.name} are; `infer` would, or `free` that none does"
+                f"no rule determines the sizes of {output.name}; add an `infer`, or list it under `free`"
             )
             if output.name in inferred:
-                message = f"a rule says what the sizes of {output.name} are, so they are not `free`"
+                message = f"a rule determines the sizes of {output.name}, so it cannot be `free`"
             yield Finding(operator.position, "output-not-inferred", message)
 
 
 def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
-    """Operators that are said to take this one as activation must have a place for it."""
+    """Operators listed as accepting this one as an activation must have a member for it."""
     able = {
         other.name
         for other in registry.operators
@@ -137,7 +137,7 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
 
 
 def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]:
-    """An activation of rows, such as SOFTMAX, needs all of a row: an intermediate tensor, read at `at`."""
+    """A row activation such as SOFTMAX needs a whole row: an intermediate tensor, read at `at`."""
     schedules = {name: registry.operator[name].schedule for name in registry.fusable(operator)}
     rows = sorted(name for name, schedule in schedules.items() if schedule and schedule.form != "map")
     if not operator.is_generic or operator.defines is None or not rows:
@@ -148,15 +148,16 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
                 continue
             case ir.Call("activated"):
                 message = (
-                    f"{', '.join(rows)} may be fused, so activated() takes an intermediate tensor at `at`"
+                    f"{', '.join(rows)} can be fused, so activated() needs an intermediate tensor at `at`"
                 )
                 yield Finding(operator.position, "activation-of-rows", message)
 
 
 def _in_place(operator: Operator) -> Iterator[Finding]:
-    """One pass writes all outputs that may share inputs' buffers, after it has read what it needs of these.
+    """One pass writes all outputs that may share inputs' buffers, after reading what it needs from these.
 
-    So outputs have the same sizes, and each element depends on the same one of such an input alone.
+    So these outputs must have the same sizes, and each element may depend only on the same element of such an
+    input.
     """
     if operator.defines is None or not operator.is_generic or not operator.in_place:
         return
@@ -165,8 +166,8 @@ def _in_place(operator: Operator) -> Iterator[Finding]:
     for other in others:
         if sizes[other.name] != sizes[first.name] or other.optional or first.optional:
             message = (
-                f"in place, one pass writes all outputs: a rule gives {other.name} the sizes of "
-                f"{first.name}, and neither is optional"
+                f"in place, one pass writes all outputs, so a rule must give {other.name} the sizes of "
+                f"{first.name}, and neither can be optional"
             )
             yield Finding(operator.position, "in-place", message)
     loads = [
@@ -178,14 +179,14 @@ def _in_place(operator: Operator) -> Iterator[Finding]:
     for name in operator.in_place:
         if any(load.tensor.name == name for load in loads):
             message = (
-                f"an output may overwrite {name}, so outputs read it at `at`; "
-                "an intermediate tensor may read it anywhere"
+                f"an output may overwrite {name}, so outputs must read it at `at`; "
+                "an intermediate tensor can read it anywhere"
             )
             yield Finding(operator.position, "in-place", message)
 
 
 def _absent(operator: Operator) -> Iterator[Finding]:
-    """Optional tensors that a definition reads, though neither it nor a rule asks whether they are there."""
+    """Optional tensors that a definition reads although nothing checks that they are present."""
     if operator.defines is None:
         return
     parts = [part for value in operator.defines.whole for part in walk_through(value)]
@@ -194,12 +195,12 @@ def _absent(operator: Operator) -> Iterator[Finding]:
     read = {part.tensor.name for part in parts if isinstance(part, ir.Load)}
     for member in operator.tensors:
         if member.optional and member.name in read and ir.Tensor(member.name) not in asked:
-            message = f"{member.name} may be absent; its elements are read only where present({member.name})"
+            message = f"{member.name} may be absent; read its elements only if present({member.name})"
             yield Finding(operator.places.get("compute", operator.position), "read-of-absent", message)
 
 
 def _always_present(operator: Operator) -> Iterator[Finding]:
-    """Questions whether something is there that always is."""
+    """Checks for the presence of something that is always present."""
     asked = [(rule.position, part) for rule in operator.rules for part in _parts(rule)]
     if operator.defines is not None:
         place = operator.places.get("compute", operator.position)
@@ -209,12 +210,12 @@ def _always_present(operator: Operator) -> Iterator[Finding]:
             match part:
                 case ir.Present(item=ir.Tensor(name=name, index=None) | ir.Member(name=name)):
                     if not operator.member[name].optional:
-                        message = f"{name} is not optional, so present({name}) says nothing"
+                        message = f"{name} is not optional, so present({name}) is always true"
                         yield Finding(position, "idle-expression", message)
 
 
 def _never_alike(operator: Operator) -> Iterator[Finding]:
-    """Tensors that a rule wants to be alike, and of which no table has anything in common."""
+    """Tensors that a rule requires to be alike although no table allows it."""
     kinds = {"DataType": "data type", "DimensionCount": "dimension count"}
     for rule in operator.rules:
         for condition in (check.condition for check in rule.checks):
@@ -224,18 +225,18 @@ def _never_alike(operator: Operator) -> Iterator[Finding]:
                         continue
                     tables = operator.support.values()
                     if not any(_allowed(rows, a, what) & _allowed(rows, b, what) for rows in tables):
-                        message = f"no table has a {kinds[what]} that both {a} and {b} may have"
+                        message = f"no table lists a {kinds[what]} that both {a} and {b} support"
                         yield Finding(rule.position, "never-alike", message)
 
 
 def _allowed(rows: Iterable[Support], tensor: str, what: str) -> set[int | str]:
-    """The data types or dimension counts that a table has for a tensor."""
+    """The data types or dimension counts that a table lists for a tensor."""
     of = [row for row in rows if row.tensor == tensor]
     return {one for row in of for one in (row.types if what == "DataType" else row.ranks)}
 
 
 def _parts(rule: Rule) -> Iterator[ir.Expr]:
-    """The expressions of a rule, its loops apart."""
+    """The expressions of a rule, without its loops."""
     for check in rule.checks:
         yield check.condition
         if check.guard is not None:
@@ -243,7 +244,7 @@ def _parts(rule: Rule) -> Iterator[ir.Expr]:
 
 
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:
-    """Every expression of the operator, its definitions apart."""
+    """Every expression of the operator, without its `let` definitions."""
     for rule in operator.rules:
         yield from _parts(rule)
         yield from (part for check in rule.checks for loop in check.loops for part in ir.children(loop))
@@ -265,7 +266,7 @@ def _unused_definitions(operator: Operator) -> Iterator[Finding]:
             continue
         match definition.value:
             case ir.Index(ir.Field(name="Sizes"), ir.Number()) if len(definition.name) == 1:
-                continue  # in a `shape` a letter, as in [N, C, H, W], may be there for the reader alone
+                continue  # in a `shape`, a letter such as in [N, C, H, W] may only be there for the reader
         close = nearest(definition.name, used - {definition.name})
         message = f"nothing else uses {definition.name}"
         yield Finding(
@@ -278,7 +279,7 @@ def _unbounded_members(operator: Operator) -> Iterator[Finding]:
     named = {node.name for node in nodes if isinstance(node, ir.Member)}
     for member in operator.attributes:
         if member.type in ("UINT", "INT") and member.name not in named and member.name not in operator.free:
-            message = f"no rule bounds {member.name}; write one, or list it as `free`: any value is fine"
+            message = f"no rule bounds {member.name}; add one, or list it under `free` if any value is fine"
             yield Finding(member.position, "member-unbounded", message)
 
 
@@ -289,7 +290,7 @@ def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:
         cases: set[tuple[str, ir.Expr | None]] = set()
         for row in () if rows is previous else rows:
             if (row.tensor, row.when) in cases:
-                message = f"the table of {name} has {row.tensor} twice; one row says all that it may be"
+                message = f"the table of {name} lists {row.tensor} twice; combine both in one row"
                 yield Finding(row.position or operator.position, "repeated-row", message)
             cases.add((row.tensor, row.when))
         for row in rows:
@@ -299,6 +300,6 @@ def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:
                     message = f"{row.tensor} takes {type_} at {name}, but the type is new in {since.name}"
                     yield Finding(operator.position, "type-too-early", message)
         if previous is not None and rows is not previous and rows == previous:
-            message = f"the table of {name} repeats the one before it; only changes are written down"
+            message = f"the table of {name} repeats the one before it; list only changes"
             yield Finding(operator.position, "repeated-table", message)
         previous = rows

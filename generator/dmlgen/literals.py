@@ -1,4 +1,4 @@
-"""Texts as literals of target languages, for those who print without templates, too."""
+"""Text as literals of target languages, also for code that prints without templates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ def plain(text: Text | str) -> str:
 
 
 def c_string(text: Text | str) -> str:
-    """A string literal of C11 and C++11: printable ASCII as it is, other bytes of its UTF-8 in octal.
+    """A C11 and C++11 string literal: printable ASCII unchanged, other bytes of its UTF-8 in octal.
 
-    An octal escape ends after three digits, whatever follows it, and `?` escaped is no trigraph.
+    An octal escape always ends after three digits, and escaping `?` prevents trigraphs.
     """
     escapes = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}
     octets = plain(text).encode()

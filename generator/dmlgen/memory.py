@@ -1,7 +1,7 @@
-"""Results of the last run, by digests of what they follow from, so that the next makes only what is new.
+"""Results of the last run, by digests of what they depend on, so that only what changed is redone.
 
-They are pickles, below the digest of the code that made them: they are read by no other code, and from no
-folder that others can write to.
+They are pickles, stored under the digest of the code that made them: no other code reads them, and they are
+never read from a folder that others can write to.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Memory:
-    """What runs of the same `code` made of the same `subject`; without a cache, what this one did."""
+    """Results of runs of the same `code` for the same `subject`; without a cache, of this run only."""
 
     def __init__(self, cache: Cache | None = None, code: str = "", subject: str = "") -> None:
         self.cache = Cache(None) if cache is None else cache
@@ -24,7 +24,7 @@ class Memory:
         self._known: dict[str, Mapping[str, Any]] = {}
 
     def recall(self, what: str) -> Mapping[str, Any]:
-        """The results of this kind that were kept last, by the digests of what they follow from."""
+        """The most recently stored results of this kind, by the digests of what they depend on."""
         if what not in self._known:
             data = self.cache.get("results", what, self._subject) or b""
             code, pickled = data[: len(self._code)], data[len(self._code) :]
@@ -32,7 +32,7 @@ class Memory:
         return self._known[what]
 
     def keep(self, what: str, results: Mapping[str, Any]) -> None:
-        """Keeps these results in place of those of the last run."""
+        """Stores these results, replacing those of the last run."""
         if results.keys() != self.recall(what).keys():
             self._known[what] = results
             if self.cache.keeps:  # pickling takes a tenth as long as making
@@ -40,7 +40,7 @@ class Memory:
                 self.cache.put(data, "results", what, self._subject)
 
     def of_code(self, what: str, make: Callable[[], T]) -> T:
-        """What follows from the code alone, templates included."""
+        """Results that depend only on the code, including templates."""
         if "" not in self.recall(what):
             self.keep(what, {"": make()})
         result: T = self.recall(what)[""]

@@ -1,8 +1,8 @@
-"""What a broken rule says, in a user's words: the value found, and what would make it right.
+"""Generates the message of a broken rule: the value found, and what would be right.
 
-Only names that a user knows may be read in a message: members, fields of tensors, values of enumerations. The
-names of a `let` are replaced by what they stand for. What would be too long, or a program, is left out, and
-the value stands alone; where even the value found has no short name, the spec has to say it by `says`.
+A message only uses names that a user knows: members, fields of tensors, enumerators. Names from a `let` are
+replaced by what they stand for. Text that would be too long, or is a program, is left out, so that only the
+value is shown. If not even the value found has a short name, the spec has to give the message with `says`.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _MOST_VALUES = 5  # a longer sum is harder to read than its value
 
 
 def explain(condition: ir.Expr, case: Sequence[Part] = ()) -> tuple[Part, ...]:
-    """The message of a condition that does not hold: texts, and expressions whose values go between.
+    """The message for a condition that does not hold: texts, with expressions between them as values.
 
-    `case` says under which circumstance it has to hold ("with Direction FORWARD "). () where there are no
+    `case` says under which circumstance the condition applies ("with Direction FORWARD "). () if there are no
     words for the condition.
     """
     return joined(list(_sentence(condition, case)))
 
 
 def circumstance(test: ir.Expr) -> list[Part]:
-    """The words for a test on one member, by the value that it has; [] for any other test."""
+    """The words for a test of one member, by its value; [] for any other test."""
     match test:
         case ir.Compare(op="==" | "!=", left=ir.Member() as member, right=ir.EnumValue()) | (
             ir.Member() as member
@@ -55,12 +55,12 @@ def circumstance(test: ir.Expr) -> list[Part]:
 
 
 def has_words(node: ir.Expr) -> bool:
-    """Whether an expression can be said in a few words."""
+    """Whether an expression can be described in a few words."""
     return _words(node) is not None
 
 
 def settled(parts: Sequence[Part], read: Sequence[ir.Expr]) -> tuple[Part, ...]:
-    """The parts without definitions that only the message uses: they are worked out for it alone."""
+    """The parts without definitions that only the message uses, so that they are evaluated only for it."""
     kept = {part for node in read for part in ir.walk(node) if isinstance(part, ir.Definition)}
 
     def without(node: ir.Expr) -> ir.Expr:
@@ -73,12 +73,12 @@ def settled(parts: Sequence[Part], read: Sequence[ir.Expr]) -> tuple[Part, ...]:
 
 
 def softened(message: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The message of advice: what should be, where that of a rule says what must be."""
+    """The message of advice: "should" instead of "must"."""
     return tuple(re.sub(r"\bmust\b", "should", part) if isinstance(part, str) else part for part in message)
 
 
 def subject(node: ir.Expr) -> str | None:
-    """The path of the member that an expression speaks of first: `IndicesTensor.Sizes`."""
+    """The path of the first member in an expression, such as `IndicesTensor.Sizes`."""
     for part in ir.walk(node):
         match part:
             case ir.Field(tensor=tensor, name=name):
@@ -93,7 +93,7 @@ def subject(node: ir.Expr) -> str | None:
 
 
 def filled(message: Message, values: Mapping[str, ir.Expr]) -> tuple[Part, ...]:
-    """A message with the values in place of their names."""
+    """A message with names replaced by their values."""
     parts: list[Part] = []
     for piece in message:
         parts += [piece.text.plain, *([values[piece.name]] if piece.name is not None else [])]
@@ -101,7 +101,7 @@ def filled(message: Message, values: Mapping[str, ir.Expr]) -> tuple[Part, ...]:
 
 
 def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Neighbouring texts made one, literal numbers written out, empty texts dropped."""
+    """Merges adjacent texts, writes out literal numbers, and drops empty texts."""
     result: list[Part] = []
     for part in parts:
         text = str(part.value) if isinstance(part, ir.Number) else part
@@ -145,7 +145,7 @@ def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
 
 
 def _tensors_asked_for(node: ir.Expr) -> list[str]:
-    """The tensors of which one has to be given; [] if more is asked for."""
+    """The tensors of which one must be given; [] if more is required."""
     match node:
         case ir.Present(item=ir.Tensor(name=name, index=None)):
             return [name]
@@ -156,7 +156,7 @@ def _tensors_asked_for(node: ir.Expr) -> list[str]:
 
 
 def _found(node: ir.Expr) -> list[Part]:
-    """The words and the value of what a condition judges; [] where there are no words."""
+    """The words and the value of what a condition checks; [] if there are no words."""
     words = _words(node)
     return [*words, " is ", node] if words is not None else []
 
@@ -179,7 +179,7 @@ def _alternatives(choices: tuple[ir.Expr, ...]) -> list[Part]:
 
 
 def _words(node: ir.Expr) -> list[Part] | None:
-    """A path, or a sum or product of at most a few values, each with what it is; None for anything else."""
+    """A path, or a sum or product of at most a few values, each with its name; None for anything else."""
     path = _path(node)
     if path is not None:
         return path
@@ -192,7 +192,7 @@ def _words(node: ir.Expr) -> list[Part] | None:
 
 
 def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
-    """Words of arithmetic, in parentheses where an operator of precedence `outer` binds tighter."""
+    """Words for arithmetic, in parentheses if an operator of precedence `outer` binds tighter."""
     match node:
         case ir.Number():
             return [node]
@@ -220,7 +220,7 @@ def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
 
 
 def _number(words: list[Part]) -> int | None:
-    """The number that is all the words."""
+    """The number that is the whole text."""
     match words:
         case [ir.Number(value=int(value))]:
             return value
@@ -228,7 +228,7 @@ def _number(words: list[Part]) -> int | None:
 
 
 def _path(node: ir.Expr) -> list[Part] | None:
-    """What a user calls a value; computed indices stand as their values. None for what has no name."""
+    """The user's name for a value; computed indices appear as values. None if it has no name."""
     match node:
         case ir.Number():
             return [node]
@@ -256,7 +256,7 @@ def _path(node: ir.Expr) -> list[Part] | None:
 
 
 def _entry(node: ir.Expr) -> ir.Expr | None:
-    """The entry of an array that an expression makes for each index: its expression at that index."""
+    """The entry of an array that is computed for each index: its expression at that index."""
     match node:
         case ir.Index(sequence=ir.Definition(value=value), index=index):
             return _entry(ir.Index(value, index))

@@ -1,7 +1,7 @@
-"""Names of specs as outputs spell them, and the names that outputs have for themselves.
+"""How outputs spell the names in specs, and the names that outputs reserve for themselves.
 
-A variable that would take such a name is spelled with an underscore behind it; other names are public, so
-`clashes` finds what cannot be.
+A variable that would collide with a reserved name gets a trailing underscore. Other names are public, so
+`clashes` reports those that are impossible.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Variables and functions of the modules of operators, of tensors' rules and of computations. A test compares
-# them with what the modules have.
+# Variables and functions of the modules for operators, tensor rules and computations. A test compares them
+# with the modules.
 PYTHON_NAMES = _words(
     """
     above absolute accepted acos acosh activated activation_parameter activation_type align annotations
@@ -37,7 +37,7 @@ PYTHON_NAMES = _words(
     where wrap
     """
 )
-# Classes that the module of an operator has; its members are parameters there, of just their names.
+# Classes in an operator's module, where its members are parameters with exactly their own names.
 PYTHON_CLASSES = _words(
     """
     Any Cases ClassVar Description FeatureLevel Iterable Mapping Member OperatorType Rule Size2d Support
@@ -48,8 +48,8 @@ _PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "Violat
 _PACKAGE |= {"FeatureLevel", "OperatorType", "Any"}
 _FILES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
-# Words that the compiler of HLSL refuses as a variable, functions of it that shaders call, and variables of
-# the templates. A test tries every word that the compiler has, so that the first are complete.
+# Words that the HLSL compiler rejects as variables, functions of it that shaders call, and variables of the
+# templates. A test tries every word of the compiler, so the first part is complete.
 _HLSL_WORDS = _words(
     """
     Technique abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool
@@ -79,18 +79,18 @@ _HLSL_MACROS = re.compile(r"RANK|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|LO
 
 @cache
 def snake(name: str) -> str:
-    """A name of the ABI as a Python variable: InputTensor, input_tensor."""
+    """A name of the ABI as a Python variable: InputTensor becomes input_tensor."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     return f"{words}_" if keyword.iskeyword(words) or hasattr(builtins, words) else words
 
 
 def python_variable(name: str) -> str:
-    """The same, spelled otherwise where a module has the name for itself."""
+    """The same, with an underscore if a module reserves the name."""
     return f"{snake(name)}_" if snake(name) in PYTHON_NAMES else snake(name)
 
 
 def pascal(name: str) -> str:
-    """A name of the header as a Python class: TENSOR_DATA_TYPE, TensorDataType."""
+    """A name of the header as a Python class: TENSOR_DATA_TYPE becomes TensorDataType."""
     return "".join(word.capitalize() for word in name.split("_"))
 
 
@@ -111,7 +111,7 @@ def shader_macro(name: str) -> str:
 
 
 def clashes(registry: Registry) -> Iterator[Finding]:
-    """Names that outputs cannot have beside others, or at all."""
+    """Names that outputs cannot have together, or at all."""
     yield from _of_header(registry)
     classes = dict.fromkeys(_PACKAGE, "a class of the package dmlops")
     places = {one.name: one for one in registry.declared}
@@ -135,7 +135,7 @@ def clashes(registry: Registry) -> Iterator[Finding]:
 
 
 def _of_header(registry: Registry) -> Iterator[Finding]:
-    """Two things that the header declares by one name."""
+    """Two things that the header declares under the same name."""
     named = {
         "DML_OPERATOR_INVALID": "no operator",
         "DML_OPERATOR_TYPE": "the type of operators",
@@ -152,7 +152,7 @@ def _of_header(registry: Registry) -> Iterator[Finding]:
 
 
 def _of_members(operator: Operator, registry: Registry) -> Iterator[Finding]:
-    """Members whose names a class or a keyword has."""
+    """Members whose names are those of a class or a keyword."""
     types = {pascal(name) for name in (*registry.enums, *registry.structs)}
     taken = PYTHON_CLASSES | types | {pascal(operator.name)}
     for member in operator.members:
@@ -166,7 +166,7 @@ def _of_members(operator: Operator, registry: Registry) -> Iterator[Finding]:
 
 
 def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
-    """Names of members, definitions and loops that are the same variable in an output."""
+    """Members, definitions and loop variables that are the same variable in an output."""
     fields = [field.name for field in registry.structs["BUFFER_TENSOR_DESC"].members]
     named = dict.fromkeys(("at", "is_input", "level"), "a name of the expression language")
     for member in operator.members:

@@ -1,4 +1,4 @@
-"""The beginning of a new operator's spec: what is known of it, and places for what is not."""
+"""Starts the spec of a new operator: what is known of it, and placeholders for the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dmlgen.source import Entry, Mapping, Scalar
 from dmlgen.text import NO_TEXT
 from dmlgen.written import UpperName
 
-# What an operator like another one does not have of it: its own facts, and what its own page says.
+# What is not copied from a similar operator: its own facts, and what its page says.
 _OWN = {"operator", "value", "since", "struct_since", "alias", "summary", "page"}
 _OWN |= {"data", "examples", "errata"}
 
@@ -32,10 +32,10 @@ class _Name(Record):
 def new_operator(
     registry: Registry, specs: Path, name: str, family: str | None, like: str | None, header: Path | None
 ) -> tuple[Path, str]:
-    """Writes the file of an operator that is not there yet; where, and why there.
+    """Writes the spec of a new operator; returns the path, and the reason for its folder.
 
-    Members are those of the header, where it knows the operator, or of the operator that it is `like`. Raises
-    UsageError, and writes nothing, where name or family cannot be used.
+    Members are taken from the header, if it has the operator, or from the operator that it is `like`. Raises
+    UsageError, without writing anything, if the name or the family cannot be used.
     """
     name = _free_name(registry, name)
     model = None if like is None else _known(registry, like)
@@ -86,7 +86,7 @@ def _known(registry: Registry, given: str) -> Operator:
 def _family(
     registry: Registry, specs: Path, name: str, given: str | None, model: Operator | None
 ) -> tuple[str, str]:
-    """The family, and why it is this one."""
+    """The family, and the reason for it."""
     families = sorted(path.name for path in (specs / "operators").iterdir() if path.is_dir())
     if given is not None:
         if given not in families:
@@ -105,19 +105,19 @@ def _tensor(name: str, role: Role) -> Member:
 
 
 def _level(registry: Registry, version: int) -> FeatureLevel:
-    """The level of a target version; the newest one for a version that has none."""
+    """The level for a target version; the newest one if there is none."""
     return next((level for level in registry.levels if level.value == version), registry.levels[-1])
 
 
 def _facts(member: Member) -> str:
-    """A member's facts as a spec has them."""
+    """A member's facts as written in a spec."""
     facts = [f"role: {member.role}"] if member.is_tensor else [f"type: {member.type}"]
     facts += [f"count: {member.count}"] if member.count else []
     return ", ".join([*facts, *(["optional: true"] if member.optional else [])])
 
 
 def _taken_over(path: Path) -> str:
-    """The entries of a spec, as they stand there with the comments above them, its own facts apart."""
+    """The entries of another spec, as written there with the comments above them, without its own facts."""
     chosen: list[str] = []
     above: list[str] = []
     keep = False
@@ -137,7 +137,7 @@ def _taken_over(path: Path) -> str:
 
 
 def _relative(registry: Registry, name: str) -> Operator | None:
-    """The operator with most words in common from the beginning on, else the one with the nearest name."""
+    """The operator with the most leading words in common, otherwise the one with the nearest name."""
 
     def shared(other: str) -> int:
         both = zip(_words(name), _words(other), strict=False)
@@ -156,7 +156,7 @@ def _words(name: str) -> list[str]:
 def _draft(
     registry: Registry, name: str, family: str, model: Operator | None, header: Path | None
 ) -> Operator:
-    """The operator with all that is known of it."""
+    """The operator, with all that is known of it."""
     found = None if header is None else declared(header, name)
     placeholders = (_tensor("InputTensor", "input"), _tensor("OutputTensor", "output"))
     if header is not None and found is None:

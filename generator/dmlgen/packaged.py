@@ -1,7 +1,7 @@
-"""The generated package at work: it plans, compiles, lays out and runs what the generator only describes.
+"""Runs the generated package, which plans, compiles and executes what the generator only describes.
 
-It is rendered from the specs at hand into a folder of its own, and runs as a process of its own, so that no
-other `dmlops` that may be installed has a say.
+It is rendered from the current specs into a temporary folder and runs in its own process, so that an
+installed `dmlops` cannot interfere.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from dmlgen.registry import Registry
 
 _CASES = "dmlops.dxdispatch.cases"
 _SWEEP = "dmlops.sweep"
-_COMPILER_MISSING = 3  # its exit status
+_COMPILER_MISSING = 3  # exit status of `dmlops.dxdispatch.cases`
 
 
 class CompilerMissing(Exception):
-    """There is no shader compiler; the message says where one is looked for."""
+    """There is no shader compiler; the message says where it was looked for."""
 
 
 @contextmanager
 def package(registry: Registry, templates: Templates) -> Iterator[Path]:
-    """A folder from which `dmlops`, its shaders in it as installed, can be used while the context lasts."""
+    """A folder from which `dmlops` can be used, with its shaders as installed, while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
         for output in (python, description_schema, compute, definition, hlsl):
             for path, data in output.render(registry, templates).items():
@@ -48,14 +48,14 @@ def models(
 ) -> Iterator[list[dict[str, Any]]]:
     """For each batch of cases of matrices the answers of `dmlops.dxdispatch.cases`, in order.
 
-    As many run at once as there are processors. Raises CompilerMissing.
+    Runs as many processes at once as there are processors. Raises CompilerMissing.
     """
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         yield from pool.map(lambda batch: _answers(folder, batch, arguments), batches)
 
 
 def sweep(folder: Path, matrices: Mapping[str, bytes], *arguments: str) -> int:
-    """Has `dmlops.sweep` judge every case of matrices, given by path; its exit status."""
+    """Has `dmlops.sweep` check every case of matrices, given by path; its exit status."""
     with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
         for path, data in matrices.items():
             Path(name, Path(path).name).write_bytes(data)

@@ -1,4 +1,4 @@
-"""How far a long run is: a line after a second, then ever fewer, on a terminal and in a log alike."""
+"""Progress of a long run: a line after a second, then at growing intervals, on terminals and in logs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LONGEST_PAUSE = 10.0  # seconds between two lines
 
 
 class Progress:
-    """Counts `seconds` from its making. `say` prints on stderr if the last line is long enough ago."""
+    """Measures `seconds` since its creation. `say` prints to stderr if the last line is long enough ago."""
 
     def __init__(self) -> None:
         self._start = perf_counter()

@@ -1,7 +1,7 @@
-"""Where what belongs to the generator lies: templates, what is copied, and the folder of its caches.
+"""The locations of the generator's own files: templates, runtime, and the cache folder.
 
-An installed package has templates, runtime and licence within it; a checkout has them beside `generator/`.
-Nothing here depends on the specs that are read.
+An installed package contains templates, runtime and licence; in a checkout they are next to `generator/`.
+Nothing here depends on the specs being read.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _INSTALLED = (PACKAGE / "templates").is_dir()
 
 _BESIDE = PACKAGE if _INSTALLED else ROOT
 TEMPLATES = _BESIDE / "templates"
-RUNTIME = _BESIDE / "runtime"  # what becomes generated/python as it stands
+RUNTIME = _BESIDE / "runtime"  # copied unchanged into generated/python
 LICENSE = _BESIDE / "LICENSE"
 
 
 def default(name: str) -> Path:
-    """A folder of the project that is worked on: the checkout, or the current folder of an installed tool.
+    """A folder of the current project: in the checkout, or in the current folder for an installed tool.
 
-    A folder below the current one is named from there, so that findings show short names.
+    A folder below the current one is given relative to it, so that findings show short names.
     """
     if _INSTALLED:
         return Path(name)
@@ -31,11 +31,11 @@ def default(name: str) -> Path:
 
 
 def cache_folder() -> Path | None:
-    """Where results are kept between runs; None where there is no place for them."""
+    """Where results are cached between runs; None if there is no place for them."""
     if not _INSTALLED:
         return ROOT / "build/cache"
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if named.is_absolute():  # the specification has relative ones ignored
+    if named.is_absolute():  # the XDG specification requires relative paths to be ignored
         return named / "dmlgen"
     try:
         return Path.home() / ".cache/dmlgen"

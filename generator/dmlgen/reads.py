@@ -1,7 +1,7 @@
-"""What a rule reads, so that it keeps silent where an earlier rule has found that to be broken.
+"""What a rule reads, so that it is skipped if an earlier rule has found that to be wrong.
 
-Paths are those of violations without their indices: `InputTensor.Sizes`, `Axis`; of a rule of every tensor,
-fields alone: `Sizes`.
+Paths are those of violations without indices: `InputTensor.Sizes`, `Axis`; for a rule on every tensor, only
+the field: `Sizes`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def reads(rule: Rule) -> frozenset[str]:
 
 
 def read_path(member: str, fields: Set[str]) -> str:
-    """The path of a violation as rules read it: with a field, of those of a tensor, or the member alone."""
+    """The path of a violation as rules read it: with a tensor's field, or only the member."""
     owner, _, field = re.sub(r"\[\d+\]", "", member).partition(".")
     return f"{owner}.{field}" if field in fields else owner
 

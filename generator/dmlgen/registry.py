@@ -1,9 +1,9 @@
-"""The registry: everything that is known of DirectML's operators, resolved, typed and frozen.
+"""The registry: everything known about DirectML's operators, resolved, typed and frozen.
 
-The `repr` of anything in it tells its whole meaning, and leaves out where in a file it stands.
+The `repr` of anything in it expresses its whole meaning, but not its position in a file.
 
-Nothing here is optional by omission: support tables are complete for every feature level, defaults are filled
-in, names are bound, rules are in the order in which they are judged. Outputs read this and nothing else.
+Nothing is implicit: support tables are complete for every feature level, defaults are filled in, names are
+bound, rules are in the order in which they are checked. Outputs read this and nothing else.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ F = TypeVar("F", bound="FastForm")
 
 @dataclass(frozen=True)
 class InBox:
-    """A Windows release that carries a feature level: `build` as in 22621.
+    """A Windows release that includes a feature level: `build` is like 22621.
 
-    `source`: the public pages name the build, or the header declares the level for its SDK.
+    `source`: whether the public pages name the build, or the header declares the level for its SDK.
     """
 
     build: int
@@ -45,7 +45,7 @@ class InBox:
 
 @dataclass(frozen=True)
 class FeatureLevel:
-    """A feature level. `ordinal` counts from 0, `value` is the header's number, 0x6400."""
+    """A feature level. `ordinal` counts from 0, `value` is the header's number, such as 0x6400."""
 
     name: str
     value: int
@@ -63,7 +63,7 @@ class FeatureLevel:
 
 @dataclass(frozen=True)
 class EnumEntry:
-    """One value of an enumeration. `bits` and `kind` are known of tensor data types only."""
+    """One value of an enumeration. `bits` and `kind` are only set for tensor data types."""
 
     name: str
     value: int
@@ -76,7 +76,7 @@ class EnumEntry:
 
 @dataclass(frozen=True)
 class Enum:
-    """An enumeration of the header: `name` is TENSOR_FLAGS, a value's constant `prefix` + its name."""
+    """An enumeration of the header: `name` is like TENSOR_FLAGS, constants are `prefix` + name."""
 
     name: str
     prefix: str
@@ -104,7 +104,7 @@ class NamedConstant:
 
 @dataclass(frozen=True)
 class NumberType:
-    """A number type of the C structs. One that is `pointer_sized` has its `bits` on 64-bit systems."""
+    """A number type of C structs. If `pointer_sized`, `bits` is its size on 64-bit systems."""
 
     name: str
     bits: int
@@ -122,10 +122,10 @@ class NumberType:
 class Member:
     """A member of a struct.
 
-    `type` names a number type, an enumeration, a struct, or is "void" or "tensor". `count` names the member
-    that gives the number of entries where this one points to an array. `pointer` holds for every address.
-    `length` is the number of entries of an array that lies in the struct itself.
-    `typed_by` names, for a union of number types, the data type member or tensor that says which one it is.
+    `type` names a number type, an enumeration or a struct, or is "void" or "tensor". If this member points to
+    an array, `count` names the member with the number of entries. `pointer` is true for every pointer.
+    `length` is the number of entries of an array inside the struct itself. For a union of number types,
+    `typed_by` names the data type member or tensor that selects the type.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Struct:
-    """A struct of the header that describes no operator; in a union all members lie at the same place."""
+    """A struct of the header other than an operator's description; in a union, all members overlap."""
 
     name: str
     since: FeatureLevel
@@ -163,7 +163,7 @@ class Struct:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A name of the header, what has it, and where a spec says so."""
+    """A name that the header declares, for what, and where in the specs."""
 
     name: str
     owner: str
@@ -171,12 +171,12 @@ class Declaration:
 
 
 class Stage(IntEnum):
-    """Rules are judged in stages, in the order in which a person would fix them.
+    """Rules are checked in stages, in the order in which a person would fix them.
 
-    A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist once
-    STRUCTURE holds; ranks and counts agree once COUNTS holds, so that arrays have as many entries as their
-    counts say; ARRAYS are rules on these entries that values rely on. A rule at ADVICE is never a violation,
-    and is judged only where no other is broken.
+    A stage is checked only if all earlier ones pass, so its rules can rely on them: after STRUCTURE, arrays
+    exist; after COUNTS, ranks and counts agree, so arrays have as many entries as their counts say; ARRAYS
+    are rules on these entries on which values rely. A rule at ADVICE is never a violation, and is checked
+    only if no other rule is broken.
     """
 
     STRUCTURE = 0
@@ -188,7 +188,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True)
 class Hint:
-    """What is added to a message where a condition says that a mistake is a common one."""
+    """An addition to a message, shown if a condition indicates a common mistake."""
 
     when: ir.Expr
     message: tuple[str | ir.Expr, ...]
@@ -198,10 +198,10 @@ class Hint:
 class Check:
     """One condition of a rule, in the form that every target prints.
 
-    If `guard` holds then, for every combination of the `loops` (outermost first), `condition` must hold. The
-    first combination that fails is reported, for `member`, with `message`: texts and expressions in turn. In
-    a rule of every tensor, `member` is a field, and `ir.Tensor("")` in the message is the tensor's path.
-    `worded` holds where the spec has words for the message, which otherwise follows from the condition alone.
+    If `guard` holds, then `condition` must hold for every combination of the `loops` (outermost first). The
+    first combination that fails is reported for `member`, with `message`: alternating texts and expressions.
+    In a rule on every tensor, `member` is a field, and `ir.Tensor("")` in the message is the tensor's path.
+    `worded` is true if the spec gives the message, which is otherwise generated from the condition.
     """
 
     member: str
@@ -220,20 +220,21 @@ class Check:
 
     @property
     def read(self) -> tuple[ir.Expr, ...]:
-        """The expressions that say whether the condition holds; those of the message are not among them."""
+        """The expressions that decide whether the condition holds, without those of the message."""
         loops = tuple(part for loop in self.loops for part in ir.children(loop))
         return (self.condition, *([] if self.guard is None else [self.guard]), *loops)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that is decided from the description alone.
+    """A rule that depends only on the description.
 
-    `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
-    outputs judge by the operator's tables; `message` is what they say then, and `hint` what may
-    follow it. `because` is the reason that the spec gives, with expressions in braces. It holds from `since`
-    up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs,
-    can break it. `broken_by` names shipping callers that break what a page says, and where they do.
+    `id` is stable and public, such as DML-GATHER-axis-range. A rule without checks is one of the general
+    rules that outputs check with the operator's tables; `message` is its message then, and `hint` a possible
+    addition to it. `because` is the reason given in the spec, with expressions in braces. The rule applies
+    from `since` up to, but not including, `until`. `form` says whether only JSON and Python descriptions, or
+    only C structs, can break it. `broken_by` names shipping callers that break what a page says, and where
+    they do.
     """
 
     id: str
@@ -253,16 +254,16 @@ class Rule:
 
     @property
     def advice(self) -> bool:
-        """Whether a description that does not follow it is valid all the same."""
+        """Whether a description that breaks it is nevertheless valid."""
         return self.stage is Stage.ADVICE
 
 
 @dataclass(frozen=True)
 class Inference:
-    """An output tensor's field that follows from the rest of the description, where `when` holds.
+    """An output tensor's field that is inferred from the rest of the description, if `when` holds.
 
-    Of several for one field, the first that applies counts. Where no rule demands the value, it is a default:
-    what a description gives instead stays.
+    Of several for one field, the first that applies counts. If no rule requires the value, it is a default,
+    and a value given in the description is kept.
     """
 
     tensor: str
@@ -278,7 +279,7 @@ class Inference:
 
 @dataclass(frozen=True)
 class Support:
-    """What one tensor may be: dimension counts and data types (names), for those cases where `when` holds."""
+    """What one tensor supports: dimension counts and data types (names), if `when` holds."""
 
     tensor: str
     ranks: tuple[int, ...]
@@ -289,7 +290,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Definition:
-    """A name of a `let` block; one that a schedule has made has no position."""
+    """A name in a `let` block; one created by a schedule has no position."""
 
     name: str
     value: ir.Expr
@@ -300,8 +301,8 @@ class Definition:
 class AlgorithmUse:
     """An algorithm of the catalogue that computes an operator, and what each of its roles is.
 
-    `roles` are tensors and expressions of the description, by name; `place` is the one that is a coordinate,
-    if it has one, and `definitions` are the names that these use.
+    `roles` are tensors and expressions of the description, by name; `place` is the role that is a coordinate,
+    if any, and `definitions` are the names that these use.
     """
 
     name: str
@@ -312,18 +313,18 @@ class AlgorithmUse:
 
     @property
     def expressions(self) -> tuple[ir.Expr, ...]:
-        """All of it that is computed from the description and from elements."""
+        """All expressions computed from the description and from elements."""
         return (*(() if self.place is None else (self.place,)), *self.roles.values())
 
 
 @dataclass(frozen=True)
 class Intermediate:
-    """A tensor between inputs and outputs: at each coordinate `at` of a box of `sizes` it holds `value`.
+    """An intermediate tensor: at each coordinate `at` of a box of `sizes` it holds `value`.
 
-    It reads inputs and intermediate tensors above it. With `along`, and only then, it also reads itself, and
-    its neighbours that have `along` too, at smaller indices of axis 0; those above it at the same index, too.
-    `decides`: something reads it in an index, a condition, a bound or a rounding to integers, so that its
-    floats are computed in single precision, in the written order.
+    It reads inputs and the intermediate tensors above it. With `along`, and only then, it also reads itself
+    and its neighbours with `along` at smaller indices of axis 0, and those above it also at the same index.
+    `decides`: it is read in an index, a condition, a bound or a rounding to integers, so its floats are
+    computed in single precision, in the written order.
     """
 
     name: str
@@ -338,9 +339,9 @@ class Intermediate:
 class OutputDefinitions:
     """What an operator computes: the value of every output at each of its coordinates `at`.
 
-    Values read inputs and intermediate tensors, never outputs. Every output has one; it is not evaluated
-    where the output is absent. `classes` gives for every tensor and data type member one that stands for all
-    that have its data type by the rules.
+    Values read inputs and intermediate tensors, never outputs. Every output has a value, which is not
+    evaluated if the output is absent. `classes` maps every tensor and data type member to a representative of
+    all those that have the same data type by the rules.
     """
 
     tensors: tuple[Intermediate, ...]
@@ -355,11 +356,11 @@ class OutputDefinitions:
 
     @cached_property
     def functions(self) -> tuple[ir.Function, ...]:
-        """The functions that it uses, each once."""
+        """The functions that it uses, without duplicates."""
         todo = [part for tensor in self.tensors for part in (tensor.sizes, tensor.value)]
         todo += self.outputs.values()
         found: dict[ir.Function, None] = {}
-        for value in todo:  # which grows by the bodies; functions cannot be recursive
+        for value in todo:  # grows by the bodies; functions cannot be recursive
             for part in ir.walk(value):
                 if isinstance(part, ir.Apply) and part.function not in found:
                     found[part.function] = None
@@ -368,7 +369,7 @@ class OutputDefinitions:
 
     @property
     def whole(self) -> Iterator[ir.Expr]:
-        """All expressions, the bodies of functions included, each once."""
+        """All expressions without duplicates, including the bodies of functions."""
         for tensor in self.tensors:
             yield tensor.sizes
             yield tensor.value
@@ -377,7 +378,7 @@ class OutputDefinitions:
 
     @property
     def lines(self) -> Iterator[str]:
-        """All of it in the language's own words, a function's types apart."""
+        """The whole definition in the spec language, without the types of functions."""
         yield from dict.fromkeys(map(_function_text, self.functions))
         for tensor in self.tensors:
             along = ", along 0" if tensor.along else ""
@@ -400,7 +401,7 @@ def _function_text(function: ir.Function) -> str:
 
 @dataclass(frozen=True)
 class TensorData:
-    """A tensor of a worked example; its elements, row-major, where the page prints them."""
+    """A tensor of a worked example, with its elements in row-major order if the page prints them."""
 
     type: str
     sizes: tuple[int, ...]
@@ -409,10 +410,10 @@ class TensorData:
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example of a public page, as the errata correct it.
+    """A worked example of a public page, with the errata applied.
 
-    A member that is an array of tensors has a tuple of them. Where the page works out sizes alone, no tensor
-    has data.
+    A member that is an array of tensors has a tuple of them. If the page only works out sizes, no tensor has
+    data.
     """
 
     id: str
@@ -428,7 +429,7 @@ class Example:
 
 @dataclass(frozen=True)
 class DataRequirement:
-    """A rule on the values in a tensor, which no description can show."""
+    """A rule on the values in a tensor, which a description does not contain."""
 
     id: str
     tensor: str
@@ -437,9 +438,9 @@ class DataRequirement:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A place where a public source is wrong or silent, and what this registry holds.
+    """A place where a public source is wrong or silent, and what this registry says instead.
 
-    `stated` has what pages state there, in the words in which `dmlgen audit` reports a statement.
+    `stated` quotes what pages state there, in the words of `dmlgen audit`.
     """
 
     where: Text
@@ -452,10 +453,10 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator, complete.
+    """One complete operator.
 
     DirectML.h declares the type at target versions from `since` on, and the struct from `struct_since` on.
-    `alias` is another name for both, which it declares from `since` on; "" where there is none.
+    `alias` is another name for both, which it declares from `since` on; "" if there is none.
     """
 
     name: str
@@ -467,18 +468,18 @@ class Operator:
     summary: Text
     page: str
     in_place: tuple[str, ...]  # inputs whose buffer an output may share
-    fused_into: Mapping[str, FeatureLevel]  # operators that take it as activation; "any" for all that can
+    fused_into: Mapping[str, FeatureLevel]  # operators that accept it as activation; "any" for all that can
     members: tuple[Member, ...]
-    defaults: Mapping[str, int | float | str]  # what members are where a caller leaves them out
-    free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers of which any value is fine
+    defaults: Mapping[str, int | float | str]  # values of members that a caller leaves out
+    free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers without restrictions
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]
     inferences: tuple[Inference, ...]
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
     defines: OutputDefinitions | None
-    algorithm: AlgorithmUse | None  # in place of a definition
-    schedule: Schedule | None  # the fast way that the generator has; no spec says it
-    forms: tuple[FastForm, ...]  # faster ways beside that of the definition itself
+    algorithm: AlgorithmUse | None  # instead of a definition
+    schedule: Schedule | None  # the generator's fast way to compute it; not part of the spec
+    forms: tuple[FastForm, ...]  # faster alternatives to the definition's own passes
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -507,11 +508,11 @@ class Operator:
 
     @property
     def is_generic(self) -> bool:
-        """Whether reference and shader follow the definition itself."""
+        """Whether reference and shader follow the definition directly."""
         return self.defines is not None and self.schedule is None
 
     def form(self, kind: type[F]) -> F | None:
-        """What the definition is as one of the faster forms."""
+        """The definition as one of the faster forms."""
         return next((one for one in self.forms if isinstance(one, kind)), None)
 
     @property
@@ -536,22 +537,22 @@ class Operator:
 
     @cached_property
     def digest(self) -> str:
-        """Of its whole meaning, as its `repr` tells that."""
+        """A digest of its whole meaning, as expressed by its `repr`."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickled with its digest, which takes longer to work out than all the rest takes to read."""
+        """Pickles the digest too, because computing it takes longer than loading all the rest."""
         return {**vars(self), "digest": self.digest}
 
     def is_default(self, tensor: str, field: str) -> bool:
-        """Whether an output's field is inferred, but not demanded."""
+        """Whether an output's field is inferred but not required."""
         found = [one for one in self.inferences if (one.tensor, one.field) == (tensor, field)]
         return bool(found) and not any(one.demanded for one in found)
 
 
 @dataclass(frozen=True)
 class TensorRules:
-    """The rules of every buffer tensor; `defaults` fills the fields that the JSON form may leave out."""
+    """The rules on every buffer tensor; `defaults` has the fields that the JSON form can leave out."""
 
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]
@@ -560,7 +561,7 @@ class TensorRules:
 
 @dataclass(frozen=True)
 class Limit:
-    """What does not carry over: where `when` holds (an expression; "": not told by a node alone)."""
+    """A feature that cannot be mapped if `when` holds (an expression; "" if a node alone cannot tell)."""
 
     when: str
     says: Text
@@ -568,11 +569,11 @@ class Limit:
 
 @dataclass(frozen=True)
 class Step:
-    """One operator of a counterpart: for each member of its description, tensors included, an expression.
+    """One operator of a counterpart, with an expression for each member of its description.
 
-    An array's count is not among them, it follows from the array. With `over`, the name of an input of
-    several tensors, the step is done for the second and each further one: `each` is that one, and `so_far`
-    the first one, then the result of the time before.
+    Tensors are included, counts of arrays are not: they follow from the arrays. With `over`, the name of an
+    input with several tensors, the step is repeated for the second and each further one: `each` is that
+    tensor, and `so_far` the first tensor or the result of the previous repetition.
     """
 
     operator: str
@@ -582,7 +583,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Between:
-    """A tensor that one step writes and a later one reads: expressions of data type and sizes."""
+    """A tensor that one step writes and a later one reads: expressions for data type and sizes."""
 
     name: str
     type: str
@@ -591,7 +592,7 @@ class Between:
 
 @dataclass(frozen=True)
 class CounterpartForm:
-    """Operators that compute an operation, in a row, where `when` holds ("": always)."""
+    """A sequence of operators that computes an operation if `when` holds ("": always)."""
 
     when: str
     let: Mapping[str, str]
@@ -601,14 +602,14 @@ class CounterpartForm:
 
 @dataclass(frozen=True)
 class Signature:
-    """An operation in the versions `first` to `last` (None: to the newest) of its operator set.
+    """An operation in versions `first` to `last` (None: up to the newest) of its operator set.
 
-    Names of inputs and outputs end in "?" where they are optional and in "*" where there are several;
-    `attributes` have their defaults, None without one; those that are `ignored` change no result, or say what
-    sizes and inputs say, too. Of the `forms` whose condition holds, the one that the lowest feature level
-    takes computes it; `none` says why there is none, `host` why none is needed; `expands`: the standard
-    defines it by other operations. `let` names expressions. `infers` has the data types and sizes of outputs
-    that ONNX does not infer.
+    Names of inputs and outputs end in "?" if they are optional and in "*" if there can be several.
+    `attributes` have their defaults, or None; those that are `ignored` do not affect the result, or repeat
+    what sizes and inputs say. Of the `forms` whose condition holds, the one with the lowest feature level is
+    used; `none` says why there is none, `host` why none is needed; `expands`: the standard defines it in
+    terms of other operations. `let` names expressions. `infers` has the data types and sizes of outputs that
+    ONNX does not infer.
     """
 
     first: int
@@ -628,13 +629,13 @@ class Signature:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The DirectML operators of all forms, each once."""
+        """The DirectML operators of all forms, without duplicates."""
         return tuple(dict.fromkeys(step.operator for form in self.forms for step in form.steps))
 
 
 @dataclass(frozen=True)
 class Counterpart:
-    """An operation of ONNX or WebNN, with the DirectML operators that compute it; newest signature first.
+    """An operation of ONNX or WebNN and the DirectML operators that compute it; newest signature first.
 
     `domain` is ONNX's, "" for its own operators.
     """
@@ -647,14 +648,16 @@ class Counterpart:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The DirectML operators of all signatures, each once."""
+        """The DirectML operators of all signatures, without duplicates."""
         return tuple(dict.fromkeys(name for one in self.signatures for name in one.operators))
 
 
 @dataclass(frozen=True)
 class FusedName:
-    """An activation that recurrent networks of ONNX name: its operator, members from alpha and beta with
-    their defaults, and members that are fixed."""
+    """An activation that ONNX's recurrent networks name.
+
+    It has an operator, members set by alpha and beta with their defaults, and members that are fixed.
+    """
 
     name: str
     operator: str
@@ -664,8 +667,11 @@ class FusedName:
 
 @dataclass(frozen=True)
 class Registration:
-    """What ONNX Runtime's provider registers of an operator: the versions at which a registration begins, and
-    the data types of the newest one; None where they are not recorded. `reading` is ours of what differs."""
+    """What ONNX Runtime's provider registers for an operator.
+
+    That is the versions at which a registration begins, and the data types of the newest one; None if they
+    are not recorded. `reading` is our interpretation of a difference.
+    """
 
     domain: str
     name: str
@@ -676,16 +682,16 @@ class Registration:
 
 @dataclass(frozen=True)
 class Counterparts:
-    """What other interfaces have for DirectML's operators.
+    """The counterparts of DirectML's operators in other interfaces.
 
-    `directmlx` has the functions of DirectMLX.h by operator; `without` says of an interface ("onnx", "webnn",
-    "directmlx") which operators nothing there leads to, and why, by operator.
+    `directmlx` has the functions of DirectMLX.h by operator; `without` lists, by interface ("onnx", "webnn",
+    "directmlx"), the operators without a counterpart there, and why.
     """
 
     operations: tuple[Counterpart, ...]
     activations: tuple[FusedName, ...]
-    data_types: Mapping[str, int]  # ONNX's numbers of DirectML's data types
-    domains: Mapping[str, Text]  # domains of ONNX of which nothing has a counterpart, and why
+    data_types: Mapping[str, int]  # ONNX's numbers for DirectML's data types
+    domains: Mapping[str, Text]  # domains of ONNX in which nothing has a counterpart, and why
     directmlx: Mapping[str, tuple[str, ...]]
     registrations: tuple[Registration, ...]
     without: Mapping[str, Mapping[str, Text]]
@@ -709,26 +715,26 @@ NO_COUNTERPARTS = Counterparts((), (), {}, {}, {}, (), {}, {})
 
 @dataclass(frozen=True)
 class Registry:
-    """All of it. Sequences are in a fixed order: levels ascending, operators by value."""
+    """The complete registry. Sequences have a fixed order: levels ascending, operators by value."""
 
     levels: tuple[FeatureLevel, ...]
-    levels_declared: FeatureLevel  # from here on DirectML.h declares the enumeration of levels
+    levels_declared: FeatureLevel  # the first level at which DirectML.h declares the enumeration of levels
     types: Mapping[str, NumberType]
-    pages: str  # what the address of a public page begins with
-    foreign: Mapping[str, str]  # structs of d3d12.h, with the type of their one member
+    pages: str  # the prefix of the addresses of public pages
+    foreign: Mapping[str, str]  # structs of d3d12.h, with the type of their only member
     enums: Mapping[str, Enum]
     constants: tuple[NamedConstant, ...]
     structs: Mapping[str, Struct]
-    operator_rules: tuple[Rule, ...]  # of every operator: DML-OPERATOR-...
-    hints: Mapping[str, Message]  # of mistakes that are the same with every operator
-    tensor: TensorRules  # of every tensor of every operator: DML-TENSOR-...
+    operator_rules: tuple[Rule, ...]  # for every operator: DML-OPERATOR-...
+    hints: Mapping[str, Message]  # for mistakes that are the same with every operator
+    tensor: TensorRules  # for every tensor of every operator: DML-TENSOR-...
     operators: tuple[Operator, ...]
-    errata: tuple[Erratum, ...]  # of what is no single operator's
+    errata: tuple[Erratum, ...]  # those that concern no single operator
     counterparts: Counterparts
     identifiers: frozenset[str]
     retired: frozenset[str]
     identifiers_position: Position = field(repr=False)
-    declared: tuple[Declaration, ...] = field(repr=False)  # by the general files
+    declared: tuple[Declaration, ...] = field(repr=False)  # in the general files
 
     @cached_property
     def level(self) -> Mapping[str, FeatureLevel]:
@@ -740,7 +746,7 @@ class Registry:
 
     @property
     def unscheduled(self) -> Registry:
-        """The same with nothing but definitions for those operators that have one."""
+        """The same registry, with all operators that have a definition following it directly."""
         plain = (
             one if one.defines is None else replace(one, schedule=None, forms=()) for one in self.operators
         )
@@ -748,7 +754,7 @@ class Registry:
 
     @cached_property
     def declared_enums(self) -> tuple[Enum, ...]:
-        """The enumerations of the header, with those that are put together from operators and levels."""
+        """The enumerations of the header, including those derived from operators and levels."""
         lowest, declared = self.levels[0], self.levels_declared
         operators = (
             EnumEntry("INVALID", 0, lowest, NO_TEXT),
@@ -769,7 +775,7 @@ class Registry:
 
     @cached_property
     def data_types(self) -> tuple[EnumEntry, ...]:
-        """Tensor data types that have elements, UNKNOWN left out."""
+        """Tensor data types that have elements, without UNKNOWN."""
         return tuple(entry for entry in self.enums["TENSOR_DATA_TYPE"].entries if entry.bits)
 
     @cached_property
@@ -778,7 +784,7 @@ class Registry:
 
     @cached_property
     def bits(self) -> Mapping[int, int]:
-        """Bits of one element, by the data type's value."""
+        """Bits per element, by the data type's value."""
         return {entry.value: entry.bits for entry in self.data_types}
 
     @cached_property
@@ -787,7 +793,7 @@ class Registry:
         return frozenset(entry.value for entry in self.data_types if entry.kind == "signed")
 
     def fusable(self, operator: Operator) -> Mapping[str, FeatureLevel]:
-        """The operators that may stand in a description of `operator` as activation, each with its level."""
+        """The operators that can be the activation of `operator`, each with its level."""
         levels = {
             other.name: other.fused_into.get(operator.name) or other.fused_into.get("any")
             for other in self._fused
@@ -796,12 +802,12 @@ class Registry:
 
     @cached_property
     def _fused(self) -> tuple[Operator, ...]:
-        """The operators that are fused into others."""
+        """The operators that can be fused into others."""
         return tuple(operator for operator in self.operators if operator.fused_into)
 
     @cached_property
     def general(self) -> Registry:
-        """What holds for every operator: the same without operators, and what names or counts them."""
+        """What applies to every operator: the registry without operators, and what names or counts them."""
         return replace(
             self,
             operators=(),
@@ -813,12 +819,12 @@ class Registry:
         )
 
     def near(self, operator: Operator) -> Registry:
-        """What one operator has to do with: itself, what may be fused into it, what holds for every one."""
+        """What one operator depends on: itself, what can be fused into it, and what applies to all."""
         names = {operator.name, *self.fusable(operator)}
         return replace(self.general, operators=tuple(one for one in self.operators if one.name in names))
 
     def digest(self, operator: Operator) -> str:
-        """Of the whole meaning of what is `near` an operator."""
+        """A digest of the whole meaning of what is `near` an operator."""
         names = {operator.name, *self.fusable(operator)}
         near = (one.digest for one in self.operators if one.name in names)
         return hashlib.sha256(" ".join([operator.name, self._general_digest, *near]).encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""Specs of a git revision, in a private folder while they are read.
+"""Specs of a git revision, in a private temporary folder.
 
-Objects are read as they are (`ls-tree`, `cat-file`), so that no attribute, filter or hook of the repository
-has a say. What a tree names is as untrusted as any spec: links and submodules are refused, names stay within
-the folder, and their number and size are bounded.
+Objects are read directly (`ls-tree`, `cat-file`), so attributes, filters and hooks of the repository have no
+effect. The contents of a tree are as untrusted as any spec: links and submodules are rejected, names stay
+within the folder, and their number and size are bounded.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
 from dmlgen.source import MAX_BYTES
 
-MAX_FILES = 5_000  # of one revision
-MAX_TOTAL = 1 << 26  # bytes of all of them
+MAX_FILES = 5_000  # in one revision
+MAX_TOTAL = 1 << 26  # bytes, in total
 
-_FILE = "100"  # what the mode of a regular file begins with
-_OF_ANOTHER_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set where a hook runs this
+_FILE = "100"  # the prefix of a regular file's mode
+_OF_ANOTHER_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set if a hook runs this
 
 
 class RevisionError(UsageError):
-    """There is no such revision, or no repository, or nothing that can be compared."""
+    """There is no such revision, no repository, or nothing to compare."""
 
 
 @dataclass(frozen=True)
 class Specs:
-    """Specs to compare: they lie in `folder`, and positions name it `label`. `revision`: whose they are."""
+    """Specs in `folder`, which positions refer to as `label`; `revision` is where they come from."""
 
     folder: Path
     label: str
@@ -42,7 +42,7 @@ class Specs:
 
     @cached_property
     def registry(self) -> Registry:
-        """SpecError where they have faults, RevisionError where a revision has."""
+        """The registry. SpecError if the specs have faults, RevisionError if those of a revision have."""
         try:
             return load_registry(self.folder)
         except SpecError as error:
@@ -56,7 +56,7 @@ class Specs:
             ) from None
 
     def place(self, position: Position) -> Position:
-        """A position as the label has it."""
+        """A position in terms of the label."""
         return Position(self._named(position.file), position.line, position.column)
 
     def _named(self, text: str) -> str:
@@ -65,9 +65,9 @@ class Specs:
 
 @contextmanager
 def specs_of(name: str | None, specs: Path) -> Iterator[Specs]:
-    """The specs that a name stands for: a folder, else `specs` at a git revision; None: `specs` as they lie.
+    """The specs for a name: a folder, or `specs` at a git revision; for None, `specs` in the work tree.
 
-    RevisionError where it is neither.
+    RevisionError if it is neither.
     """
     if name is None or (name and Path(name).is_dir()):
         folder = specs if name is None else Path(name)
@@ -84,7 +84,7 @@ def specs_of(name: str | None, specs: Path) -> Iterator[Specs]:
 
 @dataclass(frozen=True)
 class _Repository:
-    """The work tree that a folder of specs lies in, and where it lies there."""
+    """The work tree that contains a folder of specs, and the folder's path in it."""
 
     root: Path
     prefix: PurePosixPath
@@ -110,7 +110,7 @@ class _Repository:
         raise RevisionError(f"there is no revision {shown(name)} here, and no folder of that name{more}")
 
     def extract(self, commit: str, folder: Path, name: str) -> None:
-        """Writes the YAML files of the specs at a commit into a new folder; SpecError calls these `name`."""
+        """Writes the YAML files of the specs at a commit into a new folder; SpecError calls it `name`."""
         listed = _git(self.root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", f"{self.prefix}/")
         if listed.returncode != 0:
             raise RevisionError(f"git cannot list {name}: {_complaint(listed)}")
@@ -142,7 +142,7 @@ class _Repository:
 
 @dataclass(frozen=True)
 class _Blob:
-    """A file of a tree; its path begins below the specs."""
+    """A file of a tree; its path is relative to the specs."""
 
     hash: bytes
     size: int
@@ -150,7 +150,7 @@ class _Blob:
 
     @staticmethod
     def of(entry: bytes, prefix: PurePosixPath, name: str) -> _Blob:
-        """One entry of `ls-tree -z -l`: mode, type, hash and size, a tab, the path."""
+        """Parses one entry of `ls-tree -z -l`: mode, type, hash and size, a tab, the path."""
         facts, _, raw = entry.partition(b"\t")
         mode, _, hash_, size = facts.split()
         whole = os.fsdecode(raw)

@@ -1,7 +1,7 @@
-"""The text of a rule: what it demands, in a sentence for a reader who does not have a broken description.
+"""The text of a rule: what it requires, in a sentence that needs no broken description.
 
-A spec may write it, as `summary`. Elsewhere it follows from those of the rule's conditions that are short; of
-others the reason tells that the spec gives.
+A spec can give it as `summary`. Otherwise it is generated from those conditions of the rule that are short;
+for others, the spec's reason is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RELATION = {
     ">=": "is at least",
 }
 _SAME = {"DimensionCount": "as many dimensions as", "DataType": "the data type of", "Sizes": "the sizes of"}
-_LONGEST = 60  # of a formula in a sentence
+_LONGEST = 60  # longest formula in a sentence
 _PROGRAM = re.compile(r"\bfor\b|\bif\b|//|\b[a-z_]+\(|\bnot\b|\band\b|\bor\b")
 
 
@@ -39,7 +39,7 @@ def sentence(rule: Rule) -> Text:
 
 
 def _clauses(checks: tuple[Check, ...]) -> str:
-    """What the checks demand, after the case in which they do if it is the same for all; "" without words."""
+    """What the checks require, after the common case in which they apply; "" if there are no words."""
     demands = list(dict.fromkeys(map(_demand, checks)))
     cases = list(dict.fromkeys("" if check.guard is None else _clause(check.guard) for check in checks))
     if len(cases) > 1:
@@ -51,7 +51,7 @@ def _clauses(checks: tuple[Check, ...]) -> str:
 
 
 def _same(checks: tuple[Check, ...]) -> str:
-    """The clause for a field that is the same in some tensors; "" where a rule says anything else."""
+    """The clause for a field that is the same in some tensors; "" if a rule says anything else."""
     names, first = [], set[tuple[str, str]]()
     for check in checks:
         match check.condition:
@@ -79,7 +79,7 @@ def _demand_in_case(check: Check) -> str:
 
 
 def _demand(check: Check) -> str:
-    """What a check demands, and for which entries; "" where it has no words."""
+    """What a check requires, and for which entries; "" if there are no words."""
     demand = _clause(check.condition)
     if not demand:
         return ""
@@ -92,7 +92,7 @@ def _demand(check: Check) -> str:
 
 
 def _clause(node: ir.Expr) -> str:
-    """A condition as a clause; "" where it has no words."""
+    """A condition as a clause; "" if there are no words."""
     match node:
         case ir.Compare(op="==", left=ir.Binary(op="%", left=left, right=right), right=ir.Number(value=0)):
             return _related(left, "is a multiple of", right)
@@ -133,7 +133,7 @@ def _related_to_any(item: ir.Expr, verb: str, choices: tuple[ir.Expr, ...]) -> s
 
 
 def _formula(node: ir.Expr) -> str:
-    """A short formula in terms of members; "" for a longer one, or one that is a program."""
+    """A short formula over members; "" for a longer one, or a program."""
     text = SOURCE.print(_expanded(node)).replace(" * ", " x ")
     return "" if len(text) > _LONGEST or _PROGRAM.search(text) else text
 

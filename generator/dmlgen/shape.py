@@ -37,12 +37,12 @@ JsonType: TypeAlias = Literal["string", "boolean", "integer", "number", "null", 
 
 @dataclass(frozen=True)
 class Record:
-    """What a dataclass may extend: its mapping as it was read, for the places of its keys."""
+    """A base class that keeps the mapping as it was read, for the positions of its keys."""
 
     node: source.Mapping = field(repr=False, compare=False)
 
     def place(self, *keys: str) -> Position:
-        """Where the value below these keys stands, or the innermost mapping that lacks its key."""
+        """The position of the value below these keys, or of the innermost mapping that lacks its key."""
         node: Node = self.node
         for key in keys:
             node = (node.get(key) if isinstance(node, source.Mapping) else None) or node
@@ -51,7 +51,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression that a whole text matches, and words for it: "lower case, as in axis"."""
+    """A regular expression that must match the whole text, and a description: "lower case, as in axis"."""
 
     text: str
     words: str = ""
@@ -62,13 +62,13 @@ class Pattern:
 
     @property
     def anchored(self) -> str:
-        """The expression for those who search instead of match."""
+        """The expression for tools that search instead of match."""
         return f"^{self.text}$"
 
 
 @dataclass(frozen=True)
 class Size:
-    """How many characters a text has, items a list, keys a mapping.
+    """The number of characters of a text, items of a list, or keys of a mapping.
 
     Items that are `unique` are single values.
     """
@@ -88,7 +88,7 @@ class Range:
 
 @dataclass(frozen=True)
 class _Others:
-    """The mark of a field that takes all keys which no other field does."""
+    """Marks a field that takes all keys that no other field does."""
 
 
 OTHERS = _Others()
@@ -96,7 +96,7 @@ OTHERS = _Others()
 
 @dataclass(frozen=True)
 class Leaf:
-    """A single value: one of the `choices`, if there are any, else of one of the types."""
+    """A single value: one of the `choices`, if there are any, otherwise one of the types."""
 
     types: tuple[JsonType, ...]
     choices: tuple[str | int, ...] = ()
@@ -124,7 +124,7 @@ class List:
 
 @dataclass(frozen=True)
 class Table:
-    """A mapping from names."""
+    """A mapping with arbitrary names as keys."""
 
     key: Leaf
     value: Shape
@@ -134,7 +134,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a `Form`; `attribute` is the field's name, `meaning` what an editor says of it."""
+    """A key of a `Form`; `attribute` is the field's name, `meaning` the editor's help text."""
 
     attribute: str
     shape: Shape
@@ -144,7 +144,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Form:
-    """A mapping whose keys are known; `others` is the field that takes all others, if one does."""
+    """A mapping with known keys; `others` is the field that takes all other keys, if any."""
 
     type: Any
     keys: Mapping[str, Key] = field(hash=False)
@@ -158,7 +158,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Either:
-    """One of several shapes, told apart by a node's type; two forms, by the first's first required key."""
+    """One of several shapes, distinguished by node type; two forms, by the first one's first required key."""
 
     shapes: tuple[Shape, ...]
 
@@ -200,12 +200,12 @@ def form_of(type_: type) -> Form:
 
 
 def _given(hint: Any) -> Any:
-    """What an annotation says of a key that is there; None stands for its absence."""
+    """What an annotation says about a key that is present; None stands for its absence."""
     return Union[tuple(part for part in get_args(hint) if part is not NoneType)]  # noqa: UP007
 
 
 def _annotated(hint: Any) -> tuple[Shape, list[Any]]:
-    """The shape that an annotation says, limited as its notes say, and the notes."""
+    """The shape that an annotation describes, restricted by its notes, and the notes."""
     if get_origin(hint) is not Annotated:
         return _shape(hint), []
     base, *notes = get_args(hint)

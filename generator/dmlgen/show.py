@@ -12,7 +12,7 @@ from dmlgen.registry import AlgorithmUse, Check, Operator, Registry, Rule, Suppo
 
 
 def describe(registry: Registry, operator: Operator) -> str:
-    """Everything the registry knows of an operator of its own, general rules apart."""
+    """Everything the registry knows about an operator, except general rules."""
     return "".join(f"{line}\n" for line in _lines(registry, operator))
 
 
@@ -59,7 +59,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
 
 
 def _computes(algorithm: AlgorithmUse) -> Iterator[str]:
-    """What an algorithm is told."""
+    """What an algorithm is given."""
     yield f"computes {algorithm.output} by the algorithm {algorithm.name}"
     for definition in algorithm.definitions:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"
@@ -70,7 +70,7 @@ def _computes(algorithm: AlgorithmUse) -> Iterator[str]:
 
 
 def _reads(registry: Registry, operator: Operator) -> Iterator[str]:
-    """How many reads are proven to be inside, and those that are not: programs clamp their coordinates."""
+    """How many reads are proven to be in bounds, and which are not: programs clamp their coordinates."""
     reads = reads_of(registry, operator)
     unproven = [read for read in reads if read.fault]
     yield f"reads: {len(reads) - len(unproven)} proven to be inside, {len(unproven)} clamped"
@@ -85,7 +85,7 @@ def _levels(rule: Rule) -> str:
 
 
 def condition_text(check: Check) -> str:
-    """The condition of a check in the language of specs, with its loops and its case."""
+    """The condition of a check in the spec language, with its loops and its case."""
     text = SOURCE.print(check.condition)
     for loop in check.loops:
         condition = f" if {SOURCE.print(loop.condition)}" if loop.condition is not None else ""

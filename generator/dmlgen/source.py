@@ -1,8 +1,9 @@
 """Restricted YAML, with the position of every key and value.
 
-Only what reads the same in YAML 1.1 and 1.2, and to a person, is accepted: mappings with string keys,
-sequences, strings, `true`, `false`, `null`, decimal integers and fractions. As specs are untrusted, whatever
-shares, tags, merges or hides data is refused, and size, depth and number of nodes are bounded.
+Only what means the same in YAML 1.1 and 1.2, and to a person, is accepted: mappings with string keys,
+sequences, strings, `true`, `false`, `null`, decimal integers and fractions. Since specs are untrusted,
+everything that shares, tags, merges or hides data is rejected, and size, depth and number of nodes are
+bounded.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAX_BYTES = 1 << 20  # one file
 MAX_DEPTH = 32  # nested mappings and sequences
 MAX_NODES = 50_000  # keys and values of one file
 MAX_ITEMS = 5_000  # of one sequence
-MAX_FINDINGS = 100  # of one file; a hostile one must not fill the terminal
+MAX_FINDINGS = 100  # in one file; a hostile one must not fill the terminal
 
 Value: TypeAlias = str | int | float | bool | None
 V = TypeVar("V", bound=Value, covariant=True)
@@ -32,7 +33,7 @@ V = TypeVar("V", bound=Value, covariant=True)
 
 @dataclass(frozen=True)
 class Scalar(Generic[V]):
-    """One value. `raw` is its text as the file has it, quotes and block indicators included."""
+    """One value. `raw` is its text in the file, including quotes and block indicators."""
 
     position: Position
     value: V
@@ -43,10 +44,10 @@ class Scalar(Generic[V]):
         return self.raw[:1] in ("'", '"')
 
     def at(self, offset: int) -> Position:
-        """Where character `offset` of a string value stands in the file.
+        """The position in the file of character `offset` of a string value.
 
-        Folding and indentation change white space only, so the n-th visible character of the value is the
-        n-th one of the file. Where escapes break that rule, it is the start of the scalar.
+        Folding and indentation only change white space, so the n-th visible character of the value is the
+        n-th one in the file. If escapes break that rule, the result is the start of the scalar.
         """
         raw, visible = self.raw, self._visible
         if not visible:
@@ -61,7 +62,7 @@ class Scalar(Generic[V]):
 
     @cached_property
     def _visible(self) -> list[int]:
-        """Where in `raw` the visible characters of a string value stand; none where escapes hide that."""
+        """The positions in `raw` of the visible characters of a string value; none if escapes hide them."""
         raw = self.raw
         body = raw.index("\n") if raw[:1] in ("|", ">") else int(self.quoted)
         visible = [n for n in range(body, len(raw) - int(self.quoted)) if not raw[n].isspace()]
@@ -124,15 +125,15 @@ Node: TypeAlias = Scalar[Value] | Sequence | Mapping
 
 
 def load(path: Path, root: Path) -> Node:
-    """The one document in the file `path`, which lies below `root` with no symbolic link on the way.
+    """The one document in the file `path`, which lies below `root`, without symbolic links on the way.
 
-    Raises SpecError with every fault that can be told without guessing.
+    Raises SpecError with every fault that can be determined without guessing.
     """
     return parse(read(path, root), path.as_posix())
 
 
 def parse(data: bytes, file: str) -> Node:
-    """The one document in `data`; `file` is the name that positions carry. Raises SpecError like `load`."""
+    """The one document in `data`; `file` is the name used in positions. Raises SpecError like `load`."""
     if len(data) > MAX_BYTES:
         raise SpecError([Finding(Position(file), "too-large", f"file is larger than {MAX_BYTES} bytes")])
     text = _decode(data, file)
@@ -157,7 +158,7 @@ def parse(data: bytes, file: str) -> Node:
 
 
 def read(path: Path, root: Path) -> bytes:
-    """The bytes of the file, or so many that it is too large. Raises SpecError like `load`."""
+    """The bytes of the file, or enough to see that it is too large. Raises SpecError like `load`."""
 
     def refuse(code: str, message: str) -> SpecError:
         return SpecError([Finding(Position(path.as_posix()), code, message)])
@@ -207,8 +208,11 @@ def _position(file: str, mark: Any) -> Position:
 
 
 def _hidden(text: str) -> list[str]:
-    """The characters of a text that a reader cannot see: control, format (so every bidirectional one),
-    surrogate, private, separators other than space and line feed, and what fonts leave out."""
+    """Characters of a text that a reader cannot see.
+
+    These are control, format (so every bidirectional one), surrogate and private characters, separators other
+    than space and line feed, and what fonts leave out.
+    """
     categories = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")
     return sorted(
         char
@@ -238,8 +242,8 @@ _WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+([eE][+-][0-9]+)?")  # without a sign, 1.1 reads a string
 
-# What one YAML version or another reads as something else than the string it looks like. A single capital
-# stays a string, as dimensions are called N.
+# What some YAML version reads as something other than the string it looks like. A single capital stays a
+# string, because dimensions are called N.
 _SURPRISE = re.compile(
     r"""
       (?i: yes | no | on | off | true | false | null ) | y | n | ~ | =
@@ -258,7 +262,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Builder:
-    """Turns the events of the parser into nodes, and collects what the restricted YAML forbids."""
+    """Builds nodes from the parser's events, and collects what the restricted YAML forbids."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""The forms in which a spec states a rule, brought to checks: the one form that every target prints."""
+"""Lowers the forms in which specs state rules to checks, the single form that targets print."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dmlgen.text import Message
 Loops: TypeAlias = tuple[ir.Loop, ...]
 
 _FLIP: dict[str, ir.CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEGATIVE = 1 << 31  # from here on an unsigned number of 32 bits is a negative one that was converted
+_NEGATIVE = 1 << 31  # unsigned 32-bit numbers from here on are converted negative ones
 _WRAP = 1 << 32
 
 
 @dataclass(frozen=True)
 class Wording:
-    """What a rule's spec says of its messages; each text may name the variables of a check's loops.
+    """The parts of a rule's messages in its spec; each text can name the variables of a check's loops.
 
-    `says` is the whole message, `because` the reason at the end of an automatic one, `hint` what is added
-    under its own condition. `general` are the texts of hints that need no spec, by their names; `inputs` the
-    tensors that the operator reads.
+    `says` is the whole message, `because` the reason at the end of a generated one, `hint` an addition with
+    its own condition. `general` are the texts of hints that need no spec, by name; `inputs` the tensors that
+    the operator reads.
     """
 
     position: Position
@@ -37,7 +37,7 @@ class Wording:
 
 
 def require(condition: ir.Expr, guard: ir.Expr | None, wording: Wording) -> tuple[Check, ...]:
-    """The checks of a condition: one for each operand of `and`, with the loops of `all(...)` laid open."""
+    """The checks of a condition: one per operand of `and`, with `all(...)` turned into loops."""
     return tuple(_checks(condition, guard, (), (), wording))
 
 
@@ -51,7 +51,8 @@ def same(
 ) -> tuple[Check, ...]:
     """A field is the same in all these tensors that are given; each is compared with the first.
 
-    Of an array of tensors that is each entry; where the array comes first, its first entry is that tensor.
+    For an array of tensors, each entry is compared; if the array comes first, its first entry is the first
+    tensor.
     """
     checks: list[Check] = []
     first, *others = tensors
@@ -75,7 +76,7 @@ def same(
 
 
 def presence(tensor: ir.Tensor | ir.Tensors, optional: set[str]) -> list[ir.Expr]:
-    """The condition under which there is such a tensor, or any in an array; none where there always is."""
+    """The condition that there is such a tensor, or any in an array; None if there always is."""
     if isinstance(tensor, ir.Tensors):
         return [ir.Compare(">=", ir.Call("len", (tensor,), ir.INT), ir.Number(1, ir.INT))]
     return [ir.Present(tensor)] if tensor.name in optional else []
@@ -87,13 +88,13 @@ def representative(tensor: ir.Tensor | ir.Tensors) -> ir.Tensor:
 
 
 def conjunction(conditions: Iterable[ir.Expr]) -> ir.Expr | None:
-    """All of the conditions; None when there are none."""
+    """The conjunction of the conditions; None if there are none."""
     operands = tuple(conditions)
     return None if not operands else operands[0] if len(operands) == 1 else ir.Logic("and", operands)
 
 
 def stage_of(checks: tuple[Check, ...]) -> Stage:
-    """COUNTS for rules on dimension counts and single numbers alone, VALUES for all others."""
+    """COUNTS for rules on dimension counts and single numbers only, VALUES for all others."""
     for check in checks:
         parts = [check.condition, *([check.guard] if check.guard is not None else [])]
         for loop in check.loops:
@@ -157,7 +158,7 @@ def _check(
 
 
 def _cases(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
-    """The values that a member chooses between, each with the test under which it is the one."""
+    """The values that a member selects, each with the test for it."""
     match node:
         case ir.Definition(value=value):
             return _cases(value)
@@ -202,7 +203,7 @@ def _hint(when: ir.Expr, wording: Wording, name: str, values: Mapping[str, ir.Ex
 
 
 def broadcasts(sizes: ir.Field, expected: ir.Expr) -> ir.Expr:
-    """Whether sizes are the expected ones but for some that are 1."""
+    """Whether sizes are the expected ones, except for some that are 1."""
     d = ir.Local("d", ir.INT)
     size = ir.Index(sizes, d)
     fits = ir.Logic(

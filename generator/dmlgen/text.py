@@ -1,4 +1,4 @@
-"""Free texts of specs (summaries, reasons, messages): only the filter of a language prints them."""
+"""Free text in specs (summaries, reasons, messages), which only a language's filter can print."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 class Text:
     """A free text of a spec.
 
-    It is no `str`, so that whatever would print it as it stands has to say so: `plain` is the text, and
+    It is not a `str`, so that printing it verbatim has to be explicit: `plain` is the text, and
     outputs.render has the filters that quote it for each language.
     """
 
@@ -28,13 +28,13 @@ NO_TEXT = Text()
 
 
 def folded(part: str) -> str:
-    """A part of a text with every run of white space, line ends above all, made one space."""
+    """Part of a text with every run of white space, especially line ends, replaced by one space."""
     return re.sub(r"\s+", " ", part)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a message: a text, then the value that is known by a name, if any."""
+    """A piece of a message: a text, then the value with a name, if any."""
 
     text: Text
     name: str | None = None

@@ -1,9 +1,8 @@
-"""A command again and again, whenever files that it reads have changed.
+"""Reruns a command whenever files that it reads have changed.
 
-Every run is a process of its own, so that nothing of one run, neither memory nor the writer's lock, is left
-for the next, and a run that fails is a run like any other. Files are looked at twice a second: four hundred
-of them take some milliseconds, it works on every system and file system alike, network ones included, and no
-package is needed for it.
+Every run is a separate process, so that nothing of one run (memory, the writer's lock) affects the next, and
+a run that fails is nothing special. Files are polled twice a second: four hundred of them take a few
+milliseconds, and it works on every system and file system, including network ones, without another package.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
-_PAUSE = 0.5  # seconds between two looks
+_PAUSE = 0.5  # seconds between two polls
 _FINDING = re.compile(rb":\d+:\d+: (error|warning)\[")
 
 _Files: TypeAlias = dict[str, tuple[int, int, int]]
 
 
 def watch(arguments: Sequence[str], folders: Sequence[Path]) -> None:
-    """Runs `dmlgen` with the arguments, now and after every change below the folders, until it is stopped.
+    """Runs `dmlgen` with the arguments, now and after every change below the folders, until interrupted.
 
-    Files that are still changing are waited for. What changes during a run leads to another one.
+    Waits for files that are still changing. Changes during a run trigger another one.
     """
     command = [sys.executable, "-m", "dmlgen", *arguments]
     while True:
@@ -42,7 +41,7 @@ def watch(arguments: Sequence[str], folders: Sequence[Path]) -> None:
 
 
 def _settled(folders: Sequence[Path]) -> _Files:
-    """The files, once two looks in a row have found the same."""
+    """The files, once two polls in a row have found the same."""
     seen = _files(folders)
     while True:
         time.sleep(_PAUSE / 2)
@@ -52,10 +51,10 @@ def _settled(folders: Sequence[Path]) -> _Files:
 
 
 def _files(folders: Sequence[Path]) -> _Files:
-    """When every file was written last, its size and its number; but not of editors' own files."""
+    """For every file, its time of modification, size and inode; editors' own files are left out."""
     files: _Files = {}
     for path in (path for folder in folders for path in folder.rglob("*")):
-        with suppress(OSError):  # gone since
+        with suppress(OSError):  # deleted meanwhile
             status = path.lstat()
             if (
                 not stat.S_ISDIR(status.st_mode)
@@ -80,8 +79,7 @@ def _run(command: Sequence[str]) -> tuple[int, int]:
 
 @contextmanager
 def _child(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process, which has ended when this is left, however that is: a run that is stopped undoes what it has
-    begun."""
+    """A process that has ended when the context is left; if it is interrupted, it undoes unfinished work."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         yield process

@@ -1,12 +1,13 @@
-"""Generated files: written all or none, listed in a manifest, compared, and removed when no longer generated.
+"""Writes generated files atomically, lists them in a manifest, compares them, and removes stale ones.
 
 Outputs are bytes by path, relative and with forward slashes. `manifest.json` in the output directory lists
-them and nothing else, so that it changes where files come or go. A listed file that is no longer generated is
-removed if it is known to be ours: as the last run left it or, where none is remembered, beginning with MARK.
+only their names, so it changes only if files are added or removed. A listed file that is no longer generated
+is removed if it is known to be ours: it is as the last run left it or, if no run is remembered, it begins
+with MARK.
 
-Everything is staged in a folder of the output directory before the first file changes, together with what was
-there and a journal. An error on the way is undone at once, and what a killed run left is undone by the next.
-All of it is on the disk before the first file changes, so the same holds where power fails.
+Before the first file changes, everything is staged in a folder of the output directory, together with the
+previous contents and a journal. An error is undone at once, and the next run undoes what a killed one left.
+All of it is flushed to disk before the first file changes, so this also holds after a power failure.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True)
 class Result:
-    """Sorted paths, the manifest's own left out: what `write` did with each file."""
+    """Sorted paths, without the manifest: what `write` did with each file."""
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -52,7 +53,7 @@ class Result:
 
 
 def write(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str, str]) -> Result:
-    """Makes `directory` hold exactly the outputs, besides files of others; right bytes are left untouched.
+    """Makes `directory` contain exactly the outputs, besides foreign files; correct files are not touched.
 
     `remembered` are the `fingerprints` of the last run, if known. Raises SpecError for a path that is unsafe
     or passes a symbolic link and for a damaged manifest or journal, OSError if the disk refuses.
@@ -78,16 +79,17 @@ def check(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str
 
 
 def fingerprints(outputs: Mapping[str, bytes]) -> dict[str, str]:
-    """The digest of each file that `write` leaves, the manifest among them."""
+    """The digest of each file that `write` leaves, including the manifest."""
     files = {**outputs, MANIFEST: _manifest_text(outputs)}
     return {path: _sha256(data) for path, data in files.items()}
 
 
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Waits until no other run writes to the directory, which is made, and keeps others waiting meanwhile.
+    """Creates the directory, waits until no other run writes to it, and keeps others waiting meanwhile.
 
-    Not on Windows, and not on a file system without locks: see that one run ends before another begins there.
+    This does not work on Windows and on file systems without locks: there, make sure that one run ends before
+    another begins.
     """
     directory.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
@@ -128,7 +130,7 @@ def _is_ours(data: bytes, digest: str | None) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The files before and after; `changed` ends with the manifest, so that it never promises too much."""
+    """The files before and after; `changed` ends with the manifest, so that it never lists too much."""
 
     before: Mapping[str, bytes]
     after: Mapping[str, bytes]
@@ -184,9 +186,9 @@ def _apply(plan: _Plan, directory: Path) -> None:
 
 
 def _undo(directory: Path) -> None:
-    """Puts back what an unfinished run has replaced, if there was one. Once more does no harm.
+    """Restores what an unfinished run has replaced, if there was one. Repeating it is harmless.
 
-    Without a journal nothing was replaced yet, or all was.
+    Without a journal, either nothing was replaced yet, or everything was.
     """
     staging = directory / STAGING
     data = _read(directory, f"{STAGING}/{_JOURNAL}")
@@ -206,7 +208,7 @@ def _undo(directory: Path) -> None:
 
 
 def _read_journal(data: bytes, directory: Path) -> tuple[list[str], list[str]]:
-    """The paths that were there before the run, and those that were not."""
+    """The paths that existed before the run, and those that did not."""
     with suppress(ValueError, RecursionError):
         match json.loads(data):
             case {"old": list() as existing, "new": list() as fresh} if all(
@@ -219,9 +221,9 @@ def _read_journal(data: bytes, directory: Path) -> tuple[list[str], list[str]]:
 
 
 def _sync(*paths: Path) -> None:
-    """Brings the contents of files and the names in folders to the disk, for when power fails."""
+    """Flushes files and folder entries to disk, in case of a power failure."""
     for path in paths:
-        with suppress(OSError):  # gone since, or a system that does not open folders
+        with suppress(OSError):  # deleted meanwhile, or a system that cannot open folders
             number = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(number)
@@ -248,7 +250,7 @@ def _remove_empty_parents(directory: Path, path: str) -> None:
 
 
 def _refuse_collisions(outputs: Mapping[str, bytes], directory: Path) -> None:
-    """Paths must not be one file where case does not count, nor a file and a directory at once."""
+    """Checks that no two paths are the same ignoring case, and none is both a file and a directory."""
     taken = {MANIFEST: MANIFEST}
     for path in sorted(outputs):
         other = taken.setdefault(path.casefold(), path)
@@ -263,7 +265,7 @@ def _refuse_collisions(outputs: Mapping[str, bytes], directory: Path) -> None:
 def _read(directory: Path, path: str) -> bytes | None:
     """The bytes of a file below the directory, None if there is no such file.
 
-    Raises SpecError if the path leads elsewhere, passes a symbolic link, or names something not a file.
+    Raises SpecError if the path leads elsewhere, passes a symbolic link, or is not a regular file.
     """
     if not _is_safe(path):
         raise _unsafe(directory, path, "is not a relative path of letters, digits, '_', '-' and '.'")
@@ -290,7 +292,7 @@ def _unsafe(directory: Path, path: str, reason: str) -> SpecError:
 
 
 def _manifest_text(files: Mapping[str, bytes]) -> bytes:
-    """JSON, one file a line."""
+    """The manifest as JSON, with one file per line."""
     lines = ",\n".join(f"  {json.dumps(path)}" for path in sorted(files))
     return f'{{\n "$comment": "{MARK}: the files that it wrote.",\n "files": [\n{lines}\n ]\n}}\n'.encode()
 
@@ -332,7 +334,7 @@ def _difference(path: str, before: bytes | None, after: bytes | None) -> str:
         return f"Binary files {old_name} and {new_name} differ: {sizes}\n"
     diff = list(difflib.unified_diff(old, new, old_name, new_name))
     if not diff:
-        # An empty file that appears or disappears has no lines to show.
+        # An empty file that is added or removed has no lines to show.
         return f"--- {old_name}\n+++ {new_name}\n"
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in diff

@@ -1,9 +1,9 @@
-"""What spec files hold, as it is written: a dataclass for every mapping, with a field for every key.
+"""The contents of spec files, as written: a dataclass for every mapping, with a field for every key.
 
-The shape of a spec is stated here and nowhere else. `decode` reads files by it, and `dmlgen schema` prints it
-as the JSON Schemas in specs/schema, with which editors complete and check specs. `shape` says what the
-annotations mean. A `Scalar` keeps its position, because `resolve` binds its name or parses its expression.
-What needs no binding (`InBox`) is the registry's own class.
+The shape of a spec is defined here and nowhere else. `decode` reads files by it, and `dmlgen schema` prints
+it as the JSON Schemas in specs/schema, with which editors complete and check specs. `shape` explains the
+annotations. A `Scalar` keeps its position, because `resolve` binds its name or parses its expression. What
+needs no binding (`InBox`) is the registry's own class.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RuleId: TypeAlias = Annotated[
     Scalar[str], _SLUG, Size(most=60), "Part of a stable identifier: lower case, words joined by '-'."
 ]
 
-# Texts in which braces stand for values.
+# Texts in which expressions in braces stand for values.
 
 Template: TypeAlias = Annotated[Scalar[str], Size(1, 400)]
 MessageText: TypeAlias = Annotated[
@@ -81,7 +81,7 @@ Source: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum(Record):
-    """A place where a public source is wrong or silent, and what this registry holds."""
+    """A place where a public source is wrong or silent, and what this registry says instead."""
 
     where: Text
     says: Text
@@ -90,7 +90,7 @@ class Erratum(Record):
     stated: Annotated[
         tuple[Text, ...],
         Size(1, 64, unique=True),
-        "The statements of pages that are overruled here, in the words in which dmlgen audit reports them.",
+        "The page statements that this erratum overrules, exactly as dmlgen audit reports them.",
     ] = ()
 
 
@@ -102,11 +102,9 @@ Errata: TypeAlias = Annotated[tuple[Erratum, ...], Size(1)]
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureLevel(Record):
-    """A feature level, and what carries it."""
+    """A feature level, and the releases that include it."""
 
-    value: Annotated[
-        str, Pattern(r"0x[0-9a-f]{4}", 'a number in 16 bits as the header has it, as in "0x4100"')
-    ]
+    value: Annotated[str, Pattern(r"0x[0-9a-f]{4}", 'a 16-bit number as in the header, such as "0x4100"')]
     directml: Annotated[str, Pattern(r"\d+\.\d+\.\d+"), "The first version of DirectML with this level."]
     in_box: InBox | None = None
     ntddi: Annotated[str, Pattern(r"NTDDI_[A-Z0-9_]+")] | None = None
@@ -139,7 +137,9 @@ class NumberType(Record):
 
     bits: Literal[8, 16, 32, 64]
     kind: Kind
-    pointer_sized: Annotated[bool, "As large as a pointer; `bits` are those of 64-bit systems."] = False
+    pointer_sized: Annotated[
+        bool, "Whether it is as large as a pointer; `bits` is then its size on 64-bit systems."
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,18 +152,18 @@ class Constants(Record):
         str,
         Pattern(r"https://[a-z0-9./-]+/"),
         Size(most=200),
-        "What the address of a public page begins with.",
+        "The prefix of the addresses of public pages.",
     ]
     foreign: Annotated[
         Mapping[
             Annotated[str, Pattern(r"D3D12_[A-Z0-9_]+")], Annotated[Scalar[str], Pattern(r"[A-Z][A-Z0-9_]*")]
         ],
-        "Structs of another header, with the type of their one member.",
+        "Structs of another header, with the type of their only member.",
     ] = field(default_factory=dict)
     interfaces: Annotated[
         tuple[Annotated[str, Pattern(r"I[A-Z][A-Za-z0-9]{1,60}")], ...],
         Size(unique=True),
-        "Interfaces that structs hold addresses of.",
+        "Interfaces to which structs hold pointers.",
     ] = ()
     errata: Errata = ()
 
@@ -187,7 +187,7 @@ class Enum(Record):
     """An enumeration of the header."""
 
     since: Level
-    prefix: Annotated[str, Pattern(r"DML_[A-Z0-9_]+_"), "What the header's names of the values begin with."]
+    prefix: Annotated[str, Pattern(r"DML_[A-Z0-9_]+_"), "The prefix of the values' names in the header."]
     flags: bool = False
     summary: Text
     values: Annotated[
@@ -222,15 +222,17 @@ class AnyMember(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class StructMember(AnyMember):
-    """A member of a struct that describes no operator."""
+    """A member of a struct other than an operator's description."""
 
     type: Annotated[Scalar[str], Pattern(r"([A-Z][A-Za-z0-9_]*|void|char)")]
-    length: Annotated[int, Range(1), "Entries of an array that lies in the struct itself."] | None = None
+    length: Annotated[int, Range(1), "The number of entries of an array inside the struct itself."] | None = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Struct(Record):
-    """A struct that describes no operator."""
+    """A struct other than an operator's description."""
 
     since: Level
     page: Page | None = None
@@ -242,7 +244,7 @@ class Struct(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Structs(Record):
-    """Structs that describe no operator."""
+    """Structs other than operator descriptions."""
 
     structs: Annotated[Mapping[Annotated[str, _UPPER], Struct], Size(1)]
     errata: Errata = ()
@@ -253,7 +255,7 @@ class Structs(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralRule(Record):
-    """A rule of every operator, which each output judges in its own way."""
+    """A rule on every operator, which each output checks in its own way."""
 
     id: RuleId
     summary: Text
@@ -264,7 +266,7 @@ class GeneralRule(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Hints(Record):
-    """What messages add for mistakes that are the same with every operator."""
+    """Hints in messages, for mistakes that are the same with every operator."""
 
     broadcast: MessageText
     axis: MessageText
@@ -278,7 +280,8 @@ class AnyRule(Record):
 
     because: (
         Annotated[
-            Template, "Why, at the end of an automatic message; an expression in braces stands for its value."
+            Template,
+            "The reason, at the end of a generated message; an expression in braces stands for its value.",
         ]
         | None
     ) = None
@@ -296,7 +299,7 @@ class AnyRule(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class TensorRule(AnyRule):
-    """A rule of every buffer tensor; one without `require` is judged by each output in its own way."""
+    """A rule on every buffer tensor; without `require`, each output checks it in its own way."""
 
     id: RuleId
     source: Source = "header"
@@ -305,7 +308,7 @@ class TensorRule(AnyRule):
 
 @dataclass(frozen=True, kw_only=True)
 class TensorRules(Record):
-    """The rules of every buffer tensor, and what fields are where the JSON form leaves them out."""
+    """The rules on every buffer tensor, and the values of fields that the JSON form leaves out."""
 
     defaults: Annotated[Mapping[MemberName, Expression], Size(1)] = field(default_factory=dict)
     let: Let = field(default_factory=dict)
@@ -314,7 +317,7 @@ class TensorRules(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Rules(Record):
-    """Rules of every operator and tensor."""
+    """Rules on every operator and every tensor."""
 
     operator: Annotated[tuple[GeneralRule, ...], Size(1)]
     hints: Hints
@@ -341,12 +344,14 @@ class Member(AnyMember):
 
     role: Literal["input", "output"] | None = None
     type: Annotated[Scalar[str], _TYPE] | None = None
-    of: Annotated[MemberName, "The data type member or tensor that types a union."] | None = None
+    of: Annotated[MemberName, "The data type member or tensor that selects the type of a union."] | None = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults(Record):
-    """What members are where a caller leaves them out, and who has it so."""
+    """The values of members that a caller leaves out, and the source of these defaults."""
 
     source: Literal["DirectMLX", "docs"]
     values: Annotated[
@@ -361,12 +366,10 @@ class Defaults(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Hint(Record):
-    """What a message adds for a common mistake."""
+    """An addition to a message, for a common mistake."""
 
     when: Expression
-    says: Annotated[
-        Template, "What the message goes on to say; an expression in braces stands for its value."
-    ]
+    says: Annotated[Template, "The text of the addition; an expression in braces stands for its value."]
 
 
 Field: TypeAlias = Literal["DataType", "DimensionCount", "Sizes"]
@@ -380,40 +383,38 @@ class Rule(AnyRule):
     """
 
     id: RuleId | None = None
-    source: Annotated[Source, "A public page unless a rule says otherwise; advice always says."] = "docs"
+    source: Annotated[Source, "A public page by default; advice must state its source."] = "docs"
     hint: Hint | None = None
-    advice: Annotated[bool, "Whether a description that does not follow the rule is valid all the same."] = (
-        False
-    )
+    advice: Annotated[bool, "Whether a description that breaks the rule is nevertheless valid."] = False
     broken_by: Annotated[
-        Text, "Callers that ship and break what the page says, and where they do it; such a rule is advice."
+        Text, "Shipping callers that break what the page says, and where; such a rule is advice."
     ] = NO_TEXT
     same: (
         Field
         | Annotated[
             tuple[Field, ...],
             Size(1, 3, unique=True),
-            "Fields that tensors have in common: rules named same-rank, same-type and same-sizes.",
+            "Fields that must be equal: rules named same-rank, same-type and same-sizes.",
         ]
         | None
     ) = None
     of: Annotated[
         tuple[MemberName, ...],
         Size(1, unique=True),
-        "The tensors that `same` compares; of an array, each of its entries.",
+        "The tensors that `same` compares; for an array, all its entries.",
     ] = ()
     infer: Inferred | None = None
     shape: Annotated[MemberName, "A tensor whose sizes follow the pattern in `is`."] | None = None
     is_: Annotated[
         tuple[Scalar[int | str], ...],
         Size(1, 8),
-        "For each dimension a number, an expression, or a name; a new name stands for that size below.",
+        "For each dimension a number, an expression, or a name; new names stand for that size below.",
     ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data(Record):
-    """A rule on the values in a tensor, which no description can show."""
+    """A rule on the values in a tensor, which a description does not contain."""
 
     id: RuleId
     tensor: MemberName
@@ -425,7 +426,7 @@ Rank: TypeAlias = Annotated[int, Range(1, 8)]
 
 @dataclass(frozen=True, kw_only=True)
 class SupportRow(Record):
-    """What some tensors may be at a feature level."""
+    """What some tensors support at a feature level."""
 
     tensors: Annotated[tuple[MemberName, ...], Size(1, unique=True)]
     ranks: Annotated[
@@ -466,15 +467,11 @@ class Algorithm(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Intermediate(Record):
-    """A tensor between inputs and outputs: sizes, and the value at each coordinate `at`."""
+    """An intermediate tensor: its sizes, and its value at each coordinate `at`."""
 
     sizes: Expression
-    type: Annotated[
-        Literal["float", "int", "bool"], "The type of its entries; float unless said otherwise."
-    ] = "float"
-    along: Annotated[Scalar[int], "0 where it reads its own entries at smaller indices of axis 0."] | None = (
-        None
-    )
+    type: Annotated[Literal["float", "int", "bool"], "The type of its entries; float by default."] = "float"
+    along: Annotated[Scalar[int], "0 if it reads its own entries at smaller indices of axis 0."] | None = None
     value: Expression
 
 
@@ -487,7 +484,7 @@ Intermediates: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Definitions(Record):
-    """Names and tensors; a file of specs/shared/definitions has those that several operators use."""
+    """Names and tensors; those that several operators use are in files of specs/shared/definitions."""
 
     let: Formulas = field(default_factory=dict)
     tensors: Intermediates = field(default_factory=dict)
@@ -500,18 +497,18 @@ class Definition(Definitions):
     uses: Annotated[
         tuple[SharedFile, ...],
         Size(1, unique=True),
-        "Files of shared/definitions with names and tensors; the operator's own take their place.",
+        "Files of shared/definitions with names and tensors; the operator's own entries replace theirs.",
     ] = ()
     outputs: Annotated[
         Mapping[MemberName, Expression],
         Size(1),
-        "The value of every output at each coordinate `at` of it.",
+        "The value of every output at each of its coordinates `at`.",
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleTensor(Record):
-    """A tensor of a worked example; without data where the page works out sizes alone."""
+    """A tensor of a worked example; without data if the page only works out sizes."""
 
     type: TypeName
     sizes: tuple[Annotated[int, Range(1)], ...]
@@ -530,7 +527,7 @@ class Example(Record):
             MemberName,
             Annotated[
                 ExampleTensor | Annotated[tuple[ExampleTensor, ...], Size(1)],
-                "A tensor, or a list of them where the member is an array.",
+                "A tensor, or a list of them if the member is an array.",
             ],
         ],
         Size(1),
@@ -555,7 +552,7 @@ class Operator(Record):
     struct_since: (
         Annotated[
             Level,
-            "The target version from which on DirectML.h declares the struct, where that is not since.",
+            "The target version from which DirectML.h declares the struct, if it differs from since.",
         ]
         | None
     ) = None
@@ -576,29 +573,29 @@ class Operator(Record):
         ],
         Size(1),
         "Operators that take this one as fused activation, each with the feature level from which it does; "
-        "any stands for all that have a place for one.",
+        "any stands for all that take a fused activation.",
     ] = field(default_factory=dict)
     members: Annotated[Mapping[NewMember, Member], Size(1, 64), "Members in the order of the struct."]
     defaults: (
         Annotated[
             Defaults,
-            "What members are where a caller leaves them out (each entry of an array, the data type of an "
-            "output), and who has it so.",
+            "The values of members that a caller leaves out (each entry of an array, the data type of an "
+            "output), and the source of these defaults.",
         ]
         | None
     ) = None
     free: Annotated[
         tuple[MemberName, ...],
         Size(1, unique=True),
-        "Outputs whose sizes the caller chooses, and integers of which any value is fine.",
+        "Outputs whose sizes the caller chooses, and integers for which any value is fine.",
     ] = ()
     let: Let = field(default_factory=dict)
     rules: Annotated[tuple[Rule, ...], Size(1, 100)] = ()
     infers: Annotated[
         tuple[Inferred, ...],
         Size(1),
-        "Fields of outputs, as OutputTensor.Sizes = expression, that follow unless the caller chooses "
-        "others: no rule demands them.",
+        "Default fields of outputs, as in OutputTensor.Sizes = expression, which the caller can override: "
+        "no rule requires them.",
     ] = ()
     data: Annotated[tuple[Data, ...], Size(1)] = ()
     support: Annotated[
@@ -625,7 +622,7 @@ Name: TypeAlias = Annotated[str, _NAME, Size(most=80)]
 NodeName: TypeAlias = Annotated[Scalar[str], _NAME, Size(most=80)]
 NodeTensor: TypeAlias = Annotated[
     str,
-    Pattern(r"[A-Za-z_][A-Za-z0-9_]*[?*]?", "a name; ? where it is optional, * where there are several"),
+    Pattern(r"[A-Za-z_][A-Za-z0-9_]*[?*]?", "a name, with ? if it is optional, * if there can be several"),
     Size(most=60),
 ]
 OperatorName: TypeAlias = Annotated[
@@ -644,7 +641,7 @@ Desc: TypeAlias = Annotated[Mapping[Scalar[str], NodeExpression], Size(1), "An e
 
 @dataclass(frozen=True, kw_only=True)
 class Step(Record):
-    """One operator of several in a row."""
+    """One operator of a sequence."""
 
     operator: OperatorName
     desc: Desc
@@ -664,12 +661,12 @@ Betweens: TypeAlias = Annotated[Mapping[NodeName, Between], "Data type and sizes
 
 @dataclass(frozen=True, kw_only=True)
 class NodeForm(Record):
-    """One operator, or several in a row, that compute an operation."""
+    """One operator, or a sequence of them, that computes an operation."""
 
     when: NodeExpression | None = None
     operator: OperatorName | None = None
     desc: Desc = field(default_factory=dict)
-    steps: Annotated[tuple[Step, ...], Size(1, 40), "Operators in a row."] = ()
+    steps: Annotated[tuple[Step, ...], Size(1, 40), "A sequence of operators."] = ()
     tensors: Betweens = field(default_factory=dict)
     let: NodeLet = field(default_factory=dict)
     over: NodeName | None = None
@@ -677,7 +674,7 @@ class NodeForm(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Limit(Record):
-    """What does not carry over, and when."""
+    """A feature that cannot be mapped, and when."""
 
     when: NodeExpression | None = None
     says: Text
@@ -698,16 +695,16 @@ class Signature(NodeForm):
             Name,
             str | int | float | bool | tuple[str | float, ...] | None,
         ],
-        "Defaults by name, null where there is none.",
+        "Defaults by name, null if there is none.",
     ] = field(default_factory=dict)
     ignored: Annotated[
-        tuple[NodeName, ...], "Attributes that change no result, or say what inputs and sizes say, too."
+        tuple[NodeName, ...], "Attributes that do not affect the result, or repeat what inputs and sizes say."
     ] = ()
     limits: tuple[Limit, ...] = ()
     forms: Annotated[
         tuple[NodeForm, ...],
         Size(1, 12),
-        "Of those whose `when` holds, the one that the lowest feature level takes counts.",
+        "Of those whose `when` holds, the one with the lowest feature level is used.",
     ] = ()
     infers: Betweens = field(default_factory=dict)
     expands: Literal[True] | None = None
@@ -739,7 +736,7 @@ class Activation(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Without(Record):
-    """Operators that nothing leads to."""
+    """Operators without a counterpart."""
 
     operators: Annotated[tuple[OperatorName, ...], Size(1)]
     because: Text
@@ -747,7 +744,7 @@ class Without(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Registration(Record):
-    """What ONNX Runtime's provider registers of an operator."""
+    """What ONNX Runtime's provider registers for an operator."""
 
     versions: Annotated[tuple[Annotated[int, Range(1, 999)], ...], Size(1)]
     types: NodeName | None = None
@@ -758,7 +755,7 @@ DmlxFunction: TypeAlias = Annotated[str, Pattern(r"[A-Z][A-Za-z0-9]*")]
 
 @dataclass(frozen=True, kw_only=True)
 class Counterparts(Record):
-    """What another interface has for DirectML's operators."""
+    """The counterparts of DirectML's operators in another interface."""
 
     sources: Annotated[tuple[Text, ...], Size(1)]
     shared: Mapping[Name, Signature] = field(default_factory=dict)
@@ -767,7 +764,7 @@ class Counterparts(Record):
             str,
             Pattern(
                 r"([a-z]+(\.[a-z]+)*\.)?[A-Za-z][A-Za-z0-9]*",
-                "a name, after its domain where that is not ONNX's own",
+                "a name, preceded by its domain unless that is ONNX's own",
             ),
             Size(most=80),
         ],
@@ -775,7 +772,7 @@ class Counterparts(Record):
     ] = field(default_factory=dict)
     activations: Mapping[Name, Activation] = field(default_factory=dict)
     functions: Mapping[Scalar[str], DmlxFunction | tuple[DmlxFunction, ...]] = field(default_factory=dict)
-    without: Annotated[tuple[Without, ...], "Operators that nothing leads to."] = ()
+    without: Annotated[tuple[Without, ...], "Operators without a counterpart."] = ()
     data_types: Mapping[Scalar[str], Annotated[int, Range(1, 99)]] = field(default_factory=dict)
     domains: Mapping[str, Text] = field(default_factory=dict)
     types: Annotated[

@@ -1,4 +1,4 @@
-"""`dmlops`, or `python -m dmlops`: checks descriptions, mends them, and answers questions about operators."""
+"""`dmlops`, or `python -m dmlops`: checks and fixes descriptions, and looks up facts about operators."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from .terminal import Style, style_for
 
 _EPILOG = """\
 examples:
-  dmlops explain bad.json                      what is wrong, how to mend it, what it needs
-  dmlops validate --level 5.0 all.jsonl        a JSON result for each description
-  dmlops infer --json part.json                a description with the outputs that follow
-  dmlops show gather elements                  an operator; names may be in any spelling
-  dmlops support GEMM --build 22621            what a Windows build takes
-  dmlops diff-levels 5.0 6.4                   what came with the levels above 5.0
-  dmlops rule DML-GEMM-inner-size              a rule, and where it is from
+  dmlops explain bad.json                      what is wrong, how to fix it, what it needs
+  dmlops validate --level 5.0 all.jsonl        one JSON result per description
+  dmlops infer --json part.json                the description with its outputs filled in
+  dmlops show gather elements                  an operator; names work in any spelling
+  dmlops support GEMM --build 22621            what a Windows build supports
+  dmlops diff-levels 5.0 6.4                   what the levels above 5.0 added
+  dmlops rule DML-GEMM-inner-size              a rule and its source
   eval "$(dmlops completion bash)"             completion in this shell
 
-A file holds one description, one description on each line, or a model of DxDispatch; - is standard input.
+A file holds one description, one description per line, or a DxDispatch model; - is standard input.
 
 exit status:
-  0  the descriptions are valid, or the question has been answered
-  1  a description is invalid, or its outputs do not follow
-  2  wrong use: an unknown name, level or command, or a file that cannot be read
+  0  the descriptions are valid, or the query succeeded
+  1  a description is invalid, or its outputs cannot be inferred
+  2  usage error: an unknown name, level or command, or a file that cannot be read
 """
 
 
 class _Failure(Exception):
-    """A question that has no answer, and why."""
+    """A query that cannot be answered; the message says why."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors suggest what may have been meant."""
+    """A parser whose errors suggest the closest valid word."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -61,10 +61,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 when all descriptions are valid, 1 when some are not, 2 for wrong use."""
+    """Exit status: 0 if all descriptions are valid, 1 if some are not, 2 for a usage error."""
     sys.stdout, sys.stderr = (one or open(os.devnull, "w") for one in (sys.stdout, sys.stderr))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # the console may not have every character of a name
+        if isinstance(stream, io.TextIOWrapper):  # a name may have characters that the console lacks
             stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         return int(options.run(options))
-    except BrokenPipeError:  # the reader has what it wanted
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="dmlops",
-        description="Checks DirectML operator descriptions, mends them, answers questions about operators.",
+        description="Check and fix DirectML operator descriptions, and look up facts about operators.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -102,50 +102,50 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     one = command(
-        "explain", _explain, "Say what is wrong with descriptions, how to mend them, what they need"
+        "explain", _explain, "Explain what is wrong with descriptions, how to fix them, and what they need"
     )
     _file(one)
     _level(one)
-    _json(one, "for each description")
-    one = command("validate", _validate, "Check descriptions, and print a JSON result for each on a line")
+    _json(one, "per description")
+    one = command("validate", _validate, "Check descriptions and print one JSON result per line")
     _file(one)
     _level(one)
-    one = command("infer", _infer, "Fill in the outputs that follow from the rest of a description")
+    one = command("infer", _infer, "Fill in the outputs of a description")
     _file(one)
-    _json(one, "for each description")
-    one = command("show", _show, "Show an operator: its members, its rules, and what its tensors may be")
+    _json(one, "per description")
+    one = command("show", _show, "Show an operator: its members, its rules and what its tensors support")
     _operator(one)
     _json(one)
-    one = command("support", _support, "Show which dimension counts and data types an operator takes")
+    one = command("support", _support, "Show which dimension counts and data types an operator supports")
     _operator(one)
     either = one.add_mutually_exclusive_group()
     _level(either)
-    either.add_argument("--build", type=int, help="a Windows build, such as 22621, in place of a level")
+    either.add_argument("--build", type=int, help="a Windows build, such as 22621, instead of a level")
     _json(one)
-    one = command("levels", _levels, "List feature levels, with DirectML version and Windows release")
+    one = command("levels", _levels, "List the feature levels with DirectML versions and Windows releases")
     _json(one)
-    one = command("diff-levels", _diff, "Show what a feature level brings: operators, types, ranks, rules")
+    one = command("diff-levels", _diff, "Show what a feature level adds: operators, types, ranks, rules")
     one.add_argument("old", type=_known_level, help="a feature level")
     one.add_argument("new", type=_known_level, help="another one")
     _json(one)
-    one = command("rule", _rule, "Say what a rule demands, and where that is from")
+    one = command("rule", _rule, "Show what a rule requires, and its source")
     one.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
     _json(one)
     onnx_command.add(command)
     verify_command.add(command)
-    one = command("schema", _schema, "Print the JSON Schema of descriptions, for editors")
-    one = command("completion", _completion, "Print a script for completion in a shell")
+    one = command("schema", _schema, "Print a JSON Schema of descriptions, for editors")
+    one = command("completion", _completion, "Print a shell completion script")
     one.add_argument("shell", choices=SHELLS)
     one.set_defaults(words=_words(commands.choices))
     return parser
 
 
 def _file(parser: Any) -> None:
-    parser.add_argument("file", metavar="FILE", help="the file; - for standard input")
+    parser.add_argument("file", metavar="FILE", help="a file of descriptions; - for standard input")
 
 
 def _level(parser: Any) -> None:
-    help_ = f"a feature level; {NEWEST} unless told"
+    help_ = f"a feature level (default: {NEWEST})"
     parser.add_argument("--level", "--feature-level", type=_known_level, default=NEWEST, help=help_)
 
 
@@ -155,11 +155,12 @@ def _operator(parser: Any) -> None:
 
 
 def _json(parser: Any, what: str = "") -> None:
-    parser.add_argument("--json", action="store_true", help=f"print JSON{', a line ' if what else ''}{what}")
+    help_ = f"print JSON{', one line ' if what else ''}{what}"
+    parser.add_argument("--json", action="store_true", help=help_)
 
 
 def _words(commands: Mapping[str, argparse.ArgumentParser]) -> dict[str, Words]:
-    """What may follow each command, for completion."""
+    """The words that may follow each command, for completion."""
     return {
         name: words_of(
             [option for action in one._actions for option in action.option_strings],
@@ -176,7 +177,7 @@ def _known_level(text: str) -> FeatureLevel:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-# The commands about descriptions.
+# Commands on descriptions.
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -213,7 +214,7 @@ def _infer(options: argparse.Namespace) -> int:
 
 
 def _answers(options: argparse.Namespace, answer: Callable[[Entry], dict[str, Any]]) -> int:
-    """A JSON answer for each description of a file, on a line of its own."""
+    """Prints a JSON answer for each description of a file, one per line; the exit status."""
     clean = True
     with _opened(options.file) as file:
         for entry in entries(file):
@@ -225,7 +226,7 @@ def _answers(options: argparse.Namespace, answer: Callable[[Entry], dict[str, An
 
 
 def _texts(options: argparse.Namespace, told: Callable[[Entry], tuple[str, bool]]) -> int:
-    """A text for each description of a file, with a heading where there are several."""
+    """Prints a text for each description of a file, with headings if there are several; the exit status."""
     clean = True
     with _opened(options.file) as file:
         for number, (entry, is_one_of_many) in enumerate(_counted(file)):
@@ -242,7 +243,7 @@ def _texts(options: argparse.Namespace, told: Callable[[Entry], tuple[str, bool]
 
 
 def _counted(file: BinaryIO) -> Iterator[tuple[Entry, bool]]:
-    """The descriptions of a file, each with whether there are others."""
+    """The descriptions of a file, each with whether there are several."""
     rest = entries(file)
     first = list(islice(rest, 2))
     if not first:
@@ -261,7 +262,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
             yield file
 
 
-# The questions about what is known.
+# Queries of the registry.
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -301,7 +302,7 @@ def _rule(options: argparse.Namespace) -> int:
 
 
 def _tell(options: argparse.Namespace, value: Any, text: Callable[[Style], str]) -> int:
-    """Prints an answer: the JSON value if it is asked for, else the text."""
+    """Prints an answer: the JSON value if requested, otherwise the text."""
     print(json.dumps(value) if options.json else text(style_for(sys.stdout)))
     return 0
 

@@ -1,4 +1,4 @@
-"""Descriptions as the structs of DirectML.h, through ctypes: sizes and offsets equal those of C."""
+"""Descriptions as the structs of DirectML.h, through ctypes, with the same sizes and offsets as in C."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _FLOATS: dict[int, type[Any]] = {32: ctypes.c_float, 64: ctypes.c_double}
 
 @cache
 def struct(name: str, members: tuple[Member, ...]) -> type[ctypes.Structure]:
-    """The ctypes structure of a struct."""
+    """The ctypes structure for a struct."""
     return type(
         name, (ctypes.Structure,), {"_fields_": [(member.name, _ctype(member)) for member in members]}
     )
 
 
 def desc_struct(described: type[Description]) -> type[ctypes.Structure]:
-    """The structure of an operator's description, DML_GATHER_OPERATOR_DESC."""
+    """The structure for an operator's description, such as DML_GATHER_OPERATOR_DESC."""
     return struct(f"DML_{described.OPERATOR}_OPERATOR_DESC", described.MEMBERS)
 
 
 def operator_desc(desc: Description) -> ctypes.Structure:
-    """The DML_OPERATOR_DESC of a description; it keeps all that it points to alive.
+    """The DML_OPERATOR_DESC of a description; it keeps everything it points to alive.
 
-    Raises ValueError when a member does not fit its C type.
+    Raises ValueError if a member does not fit its C type.
     """
     well_typed(desc)
     values: dict[str, Any] = {}
@@ -85,17 +85,17 @@ def _filled(
 
 
 def _value(member: Member, value: Any) -> Any:
-    """A member's value for ctypes: a structure or array where the member is an address."""
+    """A member's value for ctypes; a structure or an array if the member is a pointer."""
     if isinstance(value, tuple):
         entries = [_entry(member, item) for item in value]
         array = (_entry_type(member) * len(entries))(*entries)
-        array.alive = entries  # the array has copies of structures, which hold what these point to
+        array.alive = entries  # the array holds copies of the structures, which keep what they point to alive
         return array
     return None if value is None else _entry(member, value)
 
 
 def _entry(member: Member, value: Any) -> Any:
-    """One value, or one entry of an array."""
+    """A single value, or one entry of an array."""
     if isinstance(value, TensorDesc):
         return _tensor_desc(value)
     if isinstance(value, Description):
@@ -109,15 +109,15 @@ def _entry(member: Member, value: Any) -> Any:
 
 
 def _union(member: Member, value: float, typed_by: Any) -> ctypes.Union:
-    """The union of number types, with the value as the data type that it is read as."""
-    import numpy as np  # not loaded until a scalar needs it
+    """The scalar union, with the value stored as the data type it will be read as."""
+    import numpy as np  # loaded only when a scalar needs it
 
     data_type = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
     if not isinstance(data_type, TensorDataType):
         raise ValueError(f"{member.name} has the data type {data_type}, which is none")
     union = _union_type(member.type)
     try:
-        with np.errstate(over="ignore"):  # what is too large for a float is infinite
+        with np.errstate(over="ignore"):  # values too large for a float become infinite
             data = data_type.numpy.type(value).tobytes()
     except OverflowError:
         raise ValueError(f"{member.name} is {value}, which does not fit {data_type.name}") from None
@@ -137,7 +137,7 @@ def _ctype(member: Member) -> type[Any]:
 
 
 def _entry_type(member: Member) -> type[Any]:
-    """The type of one value, or of one entry of an array."""
+    """The type of a single value, or of one entry of an array."""
     name = f"DML_{'TENSOR_DESC' if member.type == 'tensor' else member.type}"
     return struct(name, STRUCTS[name]) if name in STRUCTS else _number(member.type)
 
@@ -149,7 +149,7 @@ def _union_type(name: str) -> type[ctypes.Union]:
 
 
 def _number(type_: str) -> type[Any]:
-    bits, kind = NUMBERS.get(type_, (32, "unsigned"))  # enumerations of the header
+    bits, kind = NUMBERS.get(type_, (32, "unsigned"))  # enumerations of the header are 32 bits
     if kind == "float":
         return _FLOATS[bits]
     number: type[Any] = getattr(ctypes, f"c_{'u' if kind == 'unsigned' else ''}int{bits}")

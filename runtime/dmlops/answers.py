@@ -1,4 +1,4 @@
-"""Answers about descriptions for programs: JSON values."""
+"""Answers about descriptions for programs, as JSON values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .overview import level
 from .reading import Entry
 from .violation import Violation
 
-UNREADABLE = "DML-JSON"  # stands for a rule where there is no description
+UNREADABLE = "DML-JSON"  # takes the place of a rule if there is no description
 
 
 def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
-    """What is wrong with a description at a feature level, what is doubtful, and which level it needs."""
+    """The violations and the advice for a description at a feature level, and the level that it needs."""
     violations: list[Violation] = []
     advice: list[Violation] = []
     needed: FeatureLevel | None = None
@@ -38,7 +38,7 @@ def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
 
 
 def explained(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
-    """The same, with where the level it needs is to be had, and the closest valid description."""
+    """The same, with the DirectML version and Windows release to use, and the closest valid description."""
     answer = judged(entry, at)
     needed = answer["min_feature_level"]
     found = None if entry.error is not None else _closest(entry, at)
@@ -50,7 +50,7 @@ def explained(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
 
 
 def inferred(entry: Entry) -> dict[str, Any]:
-    """A description with the outputs that follow, or the reason why they do not."""
+    """A description with its outputs filled in, or the reason why they cannot be inferred."""
     violations: list[Violation] = []
     desc: Description | None = None
     reason: str | None = None
@@ -61,7 +61,7 @@ def inferred(entry: Entry) -> dict[str, Any]:
     except InvalidDescription as error:
         violations = list(error.violations)
     except ValueError as error:
-        reason = str(error)  # something to infer from is absent, or something that does not follow
+        reason = str(error)  # a member needed for inference is absent, or an output cannot be inferred
     return {
         "id": entry.identity,
         "ok": desc is not None,

@@ -1,4 +1,4 @@
-"""Integer arithmetic of the rules: every operation has a value for every operand.
+"""Integer arithmetic for rules: every operation is defined for all operands.
 
 Integers saturate at plus and minus 2**63 - 1, as they do in the C validator.
 """
@@ -19,12 +19,12 @@ _FLOAT = struct.Struct("f")
 
 
 def saturate(value: int) -> int:
-    """The nearest integer that the rules can count to."""
+    """The integer, clamped to the range of the rules."""
     return value if -LIMIT <= value <= LIMIT else LIMIT if value > 0 else -LIMIT
 
 
 def as_float(value: float) -> float:
-    """The nearest FLOAT, which is what C holds; infinite beyond its range."""
+    """The nearest FLOAT, which is what C stores; infinite beyond its range."""
     try:
         nearest: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
     except OverflowError:
@@ -33,22 +33,22 @@ def as_float(value: float) -> float:
 
 
 def entry(array: Sequence[Number], index: int) -> Number:
-    """An entry of an array; 0 where it has none."""
+    """An entry of an array; 0 if the index is out of range."""
     return array[index] if 0 <= index < len(array) else 0
 
 
 def replaced(array: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
-    """The array with another entry at an index; as it is where it has none."""
+    """The array with one entry replaced; unchanged if the index is out of range."""
     return (*array[:index], value, *array[index + 1 :]) if 0 <= index < len(array) else array
 
 
 def quotient(dividend: int, divisor: int) -> int:
-    """Division rounded down; 0 by zero."""
+    """Division rounded down; 0 if the divisor is 0."""
     return dividend // divisor if divisor else 0
 
 
 def remainder(dividend: int, divisor: int) -> int:
-    """What `quotient` leaves; 0 by zero."""
+    """The remainder of `quotient`; 0 if the divisor is 0."""
     return dividend % divisor if divisor else 0
 
 
@@ -58,5 +58,5 @@ def power_of_two(value: int) -> bool:
 
 
 def decimal(value: int) -> str:
-    """An integer as messages show it, where it is beyond all types of C no longer in full."""
+    """An integer as messages show it; beyond the range of all C types it is abbreviated."""
     return str(int(value)) if -LIMIT <= value >> 1 <= LIMIT else shown(int(value))

@@ -1,4 +1,4 @@
-"""The arrays that go with a description, after a look at names, shapes and types."""
+"""The arrays that go with a description, with their names, shapes and types checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tensor import TensorDesc
 
 
 def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
-    """The array of a tensor, if it is one; ValueError if it is not."""
+    """The array for a tensor; raises ValueError if what was passed is not one."""
     data_type = tensor.DataType.numpy
     if is_a(given, np.ndarray):
         array = np.asarray(given)
@@ -29,10 +29,10 @@ def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
 def checked(
     desc: Description, inputs: Mapping[str, Any], fitting: Callable[[str, TensorDesc, Any], Any] = fitting
 ) -> dict[str, Any]:
-    """The inputs of a valid description, lists of them as lists, in C order and of no class of their own.
+    """The inputs of a valid description as plain NumPy arrays in C order, arrays of tensors as lists.
 
-    `fitting` gives the array of a tensor, by the tensor's name, of what was passed for it. Raises ValueError
-    for an array that is missing, unknown, or does not fit its tensor.
+    `fitting` converts what was passed for a tensor, given its name, to an array. Raises ValueError for an
+    array that is missing, unknown, or does not fit its tensor.
     """
     named = _read(dict, inputs, Mapping, "the inputs must be a mapping from names to arrays")
     tensors = {member.name: getattr(desc, member.name) for member in desc.MEMBERS if member.role == "input"}
@@ -58,7 +58,7 @@ def checked(
 
 
 def _read(made: type[Any], value: Any, kind: type[Any], expected: str) -> Any:
-    """A list or dict of what is in another; ValueError where that is none, or fails."""
+    """Copies a list or dict; raises ValueError if the value is neither, or fails to be read."""
     try:
         if is_a(value, kind):
             return made(value)

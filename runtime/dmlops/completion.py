@@ -1,4 +1,4 @@
-"""Completion of `dmlops` in shells: scripts that know its commands, their options, operators and levels."""
+"""Shell completion for `dmlops`: scripts that know its commands, their options, operators and levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_ARGUMENT = {"operator": "$operators", "old": "$levels", "new": "$levels", "s
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What may follow a command: its options, other words in the language of shells, and files."""
+    """What may follow a command: its options, other words as shell text, and files."""
 
     options: tuple[str, ...]
     others: str
@@ -31,7 +31,7 @@ def script(shell: str, commands: Mapping[str, Words]) -> str:
 
 
 def _cases(commands: Mapping[str, Words], template: str) -> str:
-    """A branch for each command, in the words of a Bourne shell."""
+    """One branch for each command, in Bourne shell syntax."""
     return "\n".join(
         template.format(
             command=command,

@@ -1,7 +1,7 @@
-"""Coordinates of tensor elements: the vocabulary of every operator's `element` function.
+"""Coordinates of tensor elements, for the `element` functions of operators.
 
-A coordinate is an int, a NumPy integer array (the reference passes one open grid per dimension) or one of the
-GPU planner's symbols; `at` is a tuple of them, outermost dimension first.
+A coordinate is an int, a NumPy integer array (the reference passes an open grid with one array per dimension)
+or one of the GPU planner's symbols; `at` is a tuple of coordinates, outermost dimension first.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Load = Callable[..., Any]
 
 @singledispatch
 def wrap(index: Any, size: int) -> Any:
-    """The coordinate 0..size-1 that an index of any value stands for.
+    """The coordinate 0..size-1 for an index of any value.
 
-    A negative index counts from the end of the dimension; what is still outside is clamped, so no index
-    data can reach outside a tensor. Exact for the extremes of all integer types and sizes below 2**32.
+    A negative index counts from the end of the dimension; what is still out of range is clamped, so no index
+    can reach outside a tensor. Exact for the extremes of all integer types and sizes below 2**32.
     """
     if index.dtype.kind == "u":
         return index.clip(max=size - 1).astype("int64")
@@ -34,10 +34,10 @@ def _(index: int, size: int) -> int:
 
 
 def replace(at: Coordinates, dimension: int, coordinate: Any) -> Coordinates:
-    """`at` with another coordinate in one dimension."""
+    """`at` with the coordinate of one dimension replaced."""
     return (*at[:dimension], coordinate, *at[dimension + 1 :])
 
 
 def align(at: Coordinates, count: int, fill: Any) -> Coordinates:
-    """The last `count` coordinates of `at`; missing leading ones are `fill`."""
+    """The last `count` coordinates of `at`, with `fill` for missing leading ones."""
     return (fill,) * (count - len(at)) + at[max(len(at) - count, 0) :]

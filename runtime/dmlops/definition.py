@@ -1,12 +1,12 @@
-"""Definitions of outputs, evaluated in NumPy: the vocabulary of the modules in `compute` that have one.
+"""Definitions of outputs, evaluated in NumPy: the functions used by the modules in `compute`.
 
-A value is a number or an array. An output is computed in blocks of coordinates: `at` is an open grid, one
-array for each dimension, so that what depends on some dimensions alone is computed for those alone. A loop
-adds axes in front of these, one for a range and one for each dimension of a box; its reduction takes them
-away. Broadcasting does the rest. Long loops run in parts, so that block times part stays below `BUDGET`.
+A value is a number or an array. An output is computed in blocks of coordinates: `at` is an open grid with one
+array per dimension, so that a value that depends on some dimensions is computed only for those. A loop adds
+axes in front of these, one for a range and one per dimension of a box, and its reduction removes them again;
+broadcasting does the rest. Long loops run in parts, so that block times part stays below `BUDGET`.
 
-Floats that are free are double; those that decide have the type `real`. What a condition masks is computed,
-too, but reads stay inside: coordinates are clamped.
+Floats that decide nothing are double; those that do have the type `real`. Values excluded by a condition are
+computed too, but reads stay in bounds: coordinates are clamped.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ BLOCK, BUDGET = 1 << 18, 1 << 22
 class Kept(NamedTuple):
     """An intermediate tensor: its NumPy type, its sizes, and its value at a coordinate.
 
-    With `along`, entries depend on those at smaller indices of axis 0. With `keyed` the coordinate is one of
-    another box, and an entry is the greatest value of those that name it, or 0.
+    With `along`, entries depend on those at smaller indices of axis 0. With `keyed`, the coordinates are
+    those of another box, each of which names an entry; an entry is the greatest value of those that name it,
+    or 0.
     """
 
     type: Any
@@ -47,7 +48,7 @@ class Kept(NamedTuple):
 
 
 class Keyed(NamedTuple):
-    """The sizes of a box, and the row-major number of the entry that each of its coordinates names."""
+    """The sizes of a box, and the row-major index of the entry that each of its coordinates names."""
 
     sizes: Callable[[], Sequence[int]]
     key: Callable[[Any], Any]
@@ -55,7 +56,7 @@ class Keyed(NamedTuple):
 
 @dataclass(frozen=True)
 class Range:
-    """The integers from `first` up to, without, `last`; either may be an array."""
+    """The integers from `first` up to, but not including, `last`; either can be an array."""
 
     first: Any
     last: Any
@@ -65,18 +66,18 @@ class Range:
         return [(self.first, self.last)]
 
     def variable(self, axes: Sequence[Any]) -> Any:
-        """The loop variable from its values along each axis."""
+        """The loop variable, given its values along each axis."""
         return axes[0]
 
     @property
     def next(self) -> Any:
-        """The end of the first turn."""
+        """The end of the first iteration."""
         return self.first + 1
 
 
 @dataclass(frozen=True)
 class Box:
-    """The coordinates from `first` up to, without, `last` in every dimension."""
+    """The coordinates from `first` up to, but not including, `last` in every dimension."""
 
     first: Sequence[Any]
     last: Sequence[Any]
@@ -94,26 +95,26 @@ class Box:
 
 
 class Evaluation:
-    """One run of an operator's definition on arrays."""
+    """One evaluation of an operator's definition on arrays."""
 
     def __init__(self, desc: Description, arrays: Mapping[str, Any]) -> None:
         self.desc = desc
         self.tensors: Mapping[str, Kept] = {}
         self.outputs: Mapping[str, Callable[[Any], Any]] = {}
-        self.bits: Sequence[str] = ()  # tensors whose elements are taken as the bits that they are
-        self.index = 0  # the place of the output under way in an array of outputs
+        self.bits: Sequence[str] = ()  # tensors whose elements are read as raw bits
+        self.index = 0  # of the current output in an array of outputs
         outputs = [tensor for _, member, tensor in tensors(desc) if member.role == "output"]
         doubles = any(tensor.DataType == TensorDataType.FLOAT64 for tensor in outputs)
         self.real: Any = np.float64 if doubles else np.float32
         self._arrays = arrays
         self._kept: dict[str, np.ndarray] = {}
         self._rows: dict[str, np.ndarray] = {}
-        self._depth, self._volume = 0, 1  # dimensions and elements of the grid that values broadcast to
+        self._depth, self._volume = 0, 1  # dimensions and elements of the grid to which values broadcast
 
     # Whole tensors.
 
     def output(self, name: str) -> np.ndarray:
-        """An output, shaped as its Sizes; of an array of outputs the one under way."""
+        """An output, shaped as its Sizes; for an array of outputs, the current one."""
         tensor = self.tensor(name)
         assert tensor is not None
         result = np.zeros(tensor.Sizes, tensor.DataType.numpy)
@@ -122,7 +123,7 @@ class Evaluation:
         return result
 
     def tensor(self, name: str) -> TensorDesc | None:
-        """A tensor of the description: "X[1]" is one of an array, X alone the one under way in it."""
+        """A tensor of the description: "X[1]" is one of an array, X alone is the current one of an array."""
         tensor: TensorDesc | None = self._one(name, lambda member: getattr(self.desc, member))
         return tensor
 
@@ -144,7 +145,7 @@ class Evaluation:
         store: Callable[[Any], Any],
         step: int | None = None,
     ) -> None:
-        """Each entry of an array, or each at index `step` of axis 0, from its coordinate."""
+        """Computes each entry of an array, or each one at index `step` of axis 0, from its coordinate."""
         sizes = array.shape if step is None else (1, *array.shape[1:])
         for part in _parts(sizes, BLOCK):
             place = part if step is None else (slice(step, step + 1), *part[1:])
@@ -152,7 +153,7 @@ class Evaluation:
                 array[place] = store(value(tuple(np.ogrid[place])))
 
     def _entries(self, name: str) -> np.ndarray:
-        """An intermediate tensor, evaluated when it is first read, its group of recurrent ones with it."""
+        """An intermediate tensor, evaluated on first read, along with the recurrent ones in its group."""
         if name not in self._kept:
             names = list(self.tensors)
             first = last = names.index(name)
@@ -176,7 +177,7 @@ class Evaluation:
         return self._kept[name]
 
     def _raise(self, array: np.ndarray, value: Callable[[Any], Any], keyed: Keyed) -> None:
-        """Raises each entry to the values that name it; those that name none go nowhere."""
+        """Raises each entry to the values that name it; a value that names none is dropped."""
         sizes = tuple(map(int, keyed.sizes()))
         for part in _parts(sizes, BLOCK):
             with self._grid(len(sizes), int(np.prod([p.stop - p.start for p in part], dtype=object))):
@@ -195,7 +196,7 @@ class Evaluation:
     # Reads.
 
     def element(self, name: str, at: Sequence[Any]) -> Any:
-        """Elements of an input as they are computed; 0 where it is absent."""
+        """Elements of an input, in the type they are computed in; 0 if it is absent."""
         array, tensor = self._array(name), self.tensor(name)
         if array is None or tensor is None:
             return np.zeros((), self.real)
@@ -204,7 +205,7 @@ class Evaluation:
         return elements.computed(_read(array, at), tensor.DataType)
 
     def joined(self, name: str, axis: int, at: Sequence[Any]) -> Any:
-        """Elements of the tensors of an array, put one after the other along an axis."""
+        """Elements of an array of tensors, concatenated along an axis."""
         result, start = None, 0
         for number, tensor in enumerate(getattr(self.desc, name)):
             inside = (*at[:axis], at[axis] - start, *at[axis + 1 :])
@@ -214,15 +215,15 @@ class Evaluation:
         return result
 
     def integer(self, name: str, at: Sequence[Any]) -> Any:
-        """Elements of a tensor of integers."""
+        """Elements of an integer tensor."""
         return _signed(self._entry(name, at))
 
     def single(self, name: str, at: Sequence[Any]) -> Any:
-        """Elements that decide."""
+        """Elements as floats that decide."""
         return self._entry(name, at).astype(self.real)
 
     def double(self, name: str, at: Sequence[Any]) -> Any:
-        """Elements of a free float."""
+        """Elements as floats that decide nothing."""
         return self._entry(name, at).astype(np.float64)
 
     def truth(self, name: str, at: Sequence[Any]) -> Any:
@@ -236,7 +237,7 @@ class Evaluation:
         return np.zeros(()) if array is None else _read(array, at)
 
     def held(self, name: str, at: Sequence[Any]) -> Any:
-        """What an output held before: nothing is known of it here, so that it is 0."""
+        """What an output held before; unknown here, so it is 0."""
         return np.zeros(())
 
     # Numbers.
@@ -246,11 +247,11 @@ class Evaluation:
         return np.asarray(value).astype(self.real)[()]
 
     def as_integer(self, value: Any) -> Any:
-        """Elements of a type of integers as an integer, whose bits are theirs."""
+        """Elements of an integer type as an integer with the same bits."""
         return np.asarray(value).astype(np.int64)[()]
 
     def as_double(self, value: Any) -> Any:
-        """A number as a free float."""
+        """A number as a float that decides nothing."""
         return np.asarray(value).astype(np.float64)[()]
 
     def least(self, name: str) -> Any:
@@ -275,7 +276,7 @@ class Evaluation:
         return tensor.DataType
 
     def activated(self, value: Any, activation: Any, tensor: str | None = None, at: Any = ()) -> Any:
-        """What an activation makes of floats; `tensor` is the intermediate one that has them at `at`."""
+        """The result of an activation on floats, which the intermediate tensor `tensor` has at `at`."""
         if activation is None:
             return value
         module = import_module(f"{__package__}.compute.{activation.OPERATOR.lower()}")
@@ -291,20 +292,20 @@ class Evaluation:
         return _read(self._rows[tensor], at)
 
     def activated_by(self, value: Any, activations: Any, number: Any) -> Any:
-        """The same by one of several activations."""
+        """The same for one of several activations."""
         result: Any = value
         for one in np.unique(number):
             result = np.where(number == one, self.activated(value, activations[int(one)]), result)
         return result
 
     def converted(self, value: Any, name: str) -> Any:
-        """`elements.convert` to a tensor's type; of integers, what it has no bits for is cut off."""
+        """`elements.convert` to a tensor's type; bits of integers that do not fit are cut off."""
         data_type = self._data_type(name)
         converted = elements.convert(value, data_type)
         return converted if data_type.numpy.kind == "f" else _cut(converted, data_type)
 
     def quantized(self, value: Any, name: str) -> Any:
-        """`elements.quantize` to a tensor's type; floats of a floating-point type stay as they are."""
+        """`elements.quantize` to a tensor's type; floats stay unchanged if the type is floating-point."""
         data_type = self._data_type(name)
         if data_type.numpy.kind == "f":
             return value
@@ -315,7 +316,7 @@ class Evaluation:
     def sum(
         self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
     ) -> Any:
-        """The sum; of products where `body` gives a pair of factors."""
+        """The sum; the sum of products if `body` gives a pair of factors."""
         total: Any = None
         for count, _, mask, value in self._turns(body, loops, where):
             part = self._summed(value, mask, count)
@@ -357,7 +358,7 @@ class Evaluation:
         where: Callable[..., Any] | None = None,
         least: Any,
     ) -> Any:
-        """The greatest; NaN if any is, `least` of nothing."""
+        """The greatest value; NaN if any is NaN, `least` if there are none."""
         result: Any = least
         for count, _, mask, value in self._turns(body, loops, where):
             one = self._masked(_of_type(value, least), mask, least)
@@ -371,7 +372,7 @@ class Evaluation:
         where: Callable[..., Any] | None = None,
         greatest: Any,
     ) -> Any:
-        """The least; NaN if any is, `greatest` of nothing."""
+        """The least value; NaN if any is NaN, `greatest` if there are none."""
         result: Any = greatest
         for count, _, mask, value in self._turns(body, loops, where):
             one = self._masked(_of_type(value, greatest), mask, greatest)
@@ -381,13 +382,13 @@ class Evaluation:
     def argmax(
         self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
     ) -> Any:
-        """Where the first greatest is, or the first NaN; the loop's first value if there is none."""
+        """Where the first greatest value or the first NaN is; the loop's first value if there are none."""
         return self._chosen(body, loop, where, np.greater)
 
     def argmin(
         self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
     ) -> Any:
-        """Where the first least is, or the first NaN; the loop's first value if there is none."""
+        """Where the first least value or the first NaN is; the loop's first value if there are none."""
         return self._chosen(body, loop, where, np.less)
 
     def _chosen(
@@ -396,7 +397,7 @@ class Evaluation:
         found: Any = np.zeros((), bool)
         best: Any = None
         place = [np.asarray(first) for first, _ in loop.axes]
-        # Parts come in the order of the loop, so that a later one must be better to take over.
+        # Parts come in loop order, so a later one has to be strictly better to win.
         for count, axes, mask, value in self._turns(body, (loop,), where):
             shape = self._shape(value, mask, count)
             turns = int(np.prod(count))
@@ -416,7 +417,7 @@ class Evaluation:
             indices = np.unravel_index(number, tuple(count))
             for axis, values_of_axis in enumerate(axes):
                 flat = np.broadcast_to(values_of_axis, np.broadcast_shapes(np.shape(values_of_axis), shape))
-                along = np.moveaxis(flat, axis, 0)  # the same for all turns of the other axes
+                along = np.moveaxis(flat, axis, 0)  # the same for all iterations of the other axes
                 first: Any = (slice(None), *(0,) * (len(count) - 1))
                 moved = along[first]
                 chosen = np.take_along_axis(moved, indices[axis][None], axis=0)[0]
@@ -427,16 +428,16 @@ class Evaluation:
     def _turns(
         self, body: Callable[..., Any], loops: Sequence[Range | Box], where: Callable[..., Any] | None
     ) -> Iterator[tuple[tuple[int, ...], list[Any], Any, Any]]:
-        """The parts of a nest of loops: turns along each axis, values of the variables, mask and body."""
+        """The parts of a loop nest: iterations along each axis, values of the variables, mask and body."""
         bounds = [pair for loop in loops for pair in loop.axes]
         trips = [max(int(np.max(np.subtract(last, first), initial=0)), 0) for first, last in bounds]
         turns, room = int(np.prod(trips, dtype=object)), BUDGET // max(self._volume, 1)
-        if turns > max(room, 1):  # the factors of a product may be far smaller than what they span
+        if turns > max(room, 1):  # the factors of a product can be far smaller than their product grid
             room = self._room(body, loops, room)
         yield from self._in_parts(body, loops, where, bounds, _parts(trips, max(room, 1)))
 
     def _room(self, body: Callable[..., Any], loops: Sequence[Range | Box], room: int) -> int:
-        """How many turns fit the budget, from the size of the body's factors in the first one."""
+        """How many iterations fit the budget, judging by the size of the body's factors in the first one."""
         first = tuple(replace(loop, last=loop.next) for loop in loops)
         bounds = [pair for loop in first for pair in loop.axes]
         *_, value = next(
@@ -480,7 +481,7 @@ class Evaluation:
         return value if mask.size == 1 and mask.all() else elements_where(mask, value, other)
 
     def _shape(self, value: Any, mask: Any, count: Sequence[int]) -> tuple[int, ...]:
-        """The shape of a value with all turns of its loops."""
+        """The shape of a value with all iterations of its loops."""
         shape = np.broadcast_shapes(np.shape(value), np.shape(mask))
         return (*count, *shape[len(count) :])
 
@@ -502,12 +503,12 @@ class Evaluation:
 
 
 def _cut(value: Any, data_type: TensorDataType) -> Any:
-    """Integers within the bits of a data type."""
+    """Integers truncated to the bits of a data type."""
     return elements.computed(elements.stored(value, data_type), data_type)
 
 
 def _whole(activation: Any, array: np.ndarray, alone: bool = False) -> np.ndarray:
-    """What an activation makes of a whole tensor, or of elements that stand each for itself, `alone`."""
+    """The result of an activation on a whole tensor, or on independent elements if `alone`."""
     tensor = TensorDesc(TensorDataType.FLOAT64, array.shape)
     work = computation(replace(activation, InputTensor=tensor, OutputTensor=tensor))
     if alone and not isinstance(work, Defined):
@@ -517,19 +518,19 @@ def _whole(activation: Any, array: np.ndarray, alone: bool = False) -> np.ndarra
 
 
 def _of_type(value: Any, limit: Any) -> Any:
-    """A value as a float where its limit is one: the product of nothing has no type of its own."""
+    """A value as a float if its limit is one: an empty product has no type of its own."""
     return value.astype(np.float64) if isinstance(limit, float) and value.dtype.kind != "f" else value
 
 
 def elements_where(mask: Any, value: Any, other: Any) -> np.ndarray:
-    """`value` where the mask holds, in its type."""
+    """`value` where the mask holds, in its own type."""
     return np.where(mask, value, np.asarray(other).astype(value.dtype))
 
 
 def contracted(left: np.ndarray, right: np.ndarray, count: Sequence[int]) -> Any:
-    """The sum of left * right over the leading axes, of which there are `count` turns: as a matrix product.
+    """The sum of left * right over the `count` leading axes, as a matrix product.
 
-    Every other axis is one of the result's: of both, of the left or of the right factor alone.
+    Every other axis belongs to the result: it comes from both factors, from the left or from the right alone.
     """
     if left.dtype.kind != "f":
         largest = float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0))
@@ -573,13 +574,13 @@ def contracted(left: np.ndarray, right: np.ndarray, count: Sequence[int]) -> Any
 
 
 def _deep(value: Any, depth: int) -> np.ndarray:
-    """A value with as many axes as its grid has."""
+    """A value with as many axes as its grid."""
     array = np.asarray(value)
     return array.reshape((1,) * (depth - array.ndim) + array.shape)
 
 
 def _read(array: np.ndarray, at: Sequence[Any]) -> Any:
-    """Entries of an array at coordinates, which are clamped: a mask may have excluded what is outside."""
+    """Entries of an array at coordinates, which are clamped: a mask may have excluded those out of bounds."""
     if len(at) != array.ndim:
         raise AssertionError(f"a coordinate of {len(at)} entries for {array.ndim} dimensions")
     clamped = tuple(np.clip(c, 0, size - 1) for c, size in zip(at, array.shape, strict=True))
@@ -587,7 +588,7 @@ def _read(array: np.ndarray, at: Sequence[Any]) -> Any:
 
 
 def _parts(sizes: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
-    """Parts of a box of at most so many coordinates, in row-major order."""
+    """Splits a box into parts of at most so many coordinates, in row-major order."""
     steps: list[int] = []
     for axis in range(len(sizes)):
         rest = int(np.prod(sizes[axis + 1 :], dtype=object))
@@ -599,11 +600,11 @@ def _parts(sizes: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
         yield tuple(slice(start, min(start + step, size)) for start, size, step in bounds)
 
 
-# Coordinates, and numbers that may be arrays.
+# Coordinates, and numbers that can be arrays.
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is one number, not an array of them."""
+    """Whether a value is a single number rather than an array."""
     return type(value) is int or np.ndim(value) == 0
 
 
@@ -613,12 +614,12 @@ def box(sizes: Sequence[Any]) -> Box:
 
 
 def inside(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
-    """Whether a coordinate is one of a box of these sizes."""
+    """Whether a coordinate lies in a box of these sizes."""
     return reduce(np.logical_and, ((c >= 0) & (c < n) for c, n in zip(at, sizes, strict=True)), True)
 
 
 def flat(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
-    """The row-major number of a coordinate."""
+    """The row-major index of a coordinate."""
     number: Any = 0
     for c, size in zip(at, sizes, strict=True):
         number = number * size + c
@@ -626,7 +627,7 @@ def flat(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
 
 
 def unflat(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """The coordinate with that row-major number; 0, whatever the number, in dimensions of size 1."""
+    """The coordinate with that row-major index; always 0 in dimensions of size 1."""
     at: list[Any] = []
     for size in reversed(sizes):
         single = is_number(size) and size == 1
@@ -636,38 +637,38 @@ def unflat(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def sizes_of(tensor: TensorDesc | None) -> tuple[int, ...]:
-    """The sizes of a tensor that may be absent; none then."""
+    """The sizes of a tensor; empty if it is absent."""
     return () if tensor is None else tensor.Sizes
 
 
 def rank_of(tensor: TensorDesc | None) -> int:
-    """The dimension count of a tensor that may be absent; 0 then."""
+    """The dimension count of a tensor; 0 if it is absent."""
     return len(sizes_of(tensor))
 
 
 def entry(sequence: Sequence[Any], index: Any) -> Any:
-    """One entry of an array, or those at several places; 0 where it has none."""
+    """One entry of an array, or those at several indices; 0 if an index is out of range."""
     if type(index) is int or is_number(index):
         return sequence[index] if 0 <= index < len(sequence) else 0
     return np.asarray([*sequence, 0])[np.where((index >= 0) & (index < len(sequence)), index, -1)]
 
 
 def quotient(a: Any, b: Any) -> Any:
-    """a // b, rounded down; 0 where b is."""
+    """a // b, rounded down; 0 if b is 0."""
     if is_number(a) and is_number(b):
         return a // b if b else 0
     return np.floor_divide(a, b)
 
 
 def remainder(a: Any, b: Any) -> Any:
-    """a % b, with the sign of b; 0 where b is."""
+    """a % b, with the sign of b; 0 if b is 0."""
     if is_number(a) and is_number(b):
         return a % b if b else 0
     return np.mod(a, b)
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
-    """The nearest value from low to high; low where high is less."""
+    """The value limited to low and high; low if high is less."""
     return np.maximum(np.minimum(x, high), low)
 
 
@@ -682,7 +683,9 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def whole(x: Any) -> Any:
-    """A float as an integer: toward 0, saturating at 2**62 so that small ones can be added, 0 of NaN."""
+    """A float as an integer: truncated toward 0, saturating at 2**62 to leave room for small additions; NaN
+    is 0.
+    """
     array = np.asarray(x)
     if array.dtype.kind != "f":
         return _signed(array)
@@ -690,12 +693,12 @@ def whole(x: Any) -> Any:
 
 
 def _signed(array: Any) -> Any:
-    """Integers in 64 bits with a sign; what those cannot hold is the greatest."""
+    """Integers as signed 64-bit integers; larger ones become the greatest."""
     return (np.minimum(array, 2**63 - 1) if array.dtype == np.uint64 else array).astype(np.int64)
 
 
 def choose(test: Any, then: Any, otherwise: Any) -> Any:
-    """One of two values, element by element; of two coordinates, in each dimension."""
+    """One of two values, element by element; for two coordinates, in each dimension."""
     if is_number(test):
         return then if test else otherwise
     if isinstance(then, tuple):
@@ -704,35 +707,37 @@ def choose(test: Any, then: Any, otherwise: Any) -> Any:
 
 
 def total(values: Iterator[Any]) -> Any:
-    """The sum of a few values."""
+    """The sum of several values."""
     return reduce(lambda a, b: a + b, values, 0)
 
 
 def multiplied(values: Iterable[Any]) -> Any:
-    """The product of a few values."""
+    """The product of several values."""
     return reduce(lambda a, b: a * b, values, 1)
 
 
 def least_of(values: Iterator[Any]) -> Any:
-    """The least of a few values."""
+    """The least of several values."""
     return reduce(np.minimum, values)
 
 
 def greatest_of(values: Iterator[Any]) -> Any:
-    """The greatest of a few values."""
+    """The greatest of several values."""
     return reduce(np.maximum, values)
 
 
 class Defined(NamedTuple):
-    """A computation by definition: `define` gives an evaluation its tensors and outputs. Elements of the
-    tensors in `bits` are taken as the bits that they are."""
+    """A computation by definition: `define` gives an evaluation its tensors and outputs.
+
+    Elements of the tensors in `bits` are read as raw bits.
+    """
 
     desc: Description
     define: Callable[[Evaluation], None]
     bits: tuple[str, ...]
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs that are present, shaped as their Sizes; an array of outputs as a list."""
+        """The outputs that are present, shaped as their Sizes; arrays of outputs as lists."""
         evaluation = Evaluation(self.desc, arrays)
         evaluation.bits = self.bits
         self.define(evaluation)

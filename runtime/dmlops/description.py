@@ -1,4 +1,4 @@
-"""What every operator's description can do."""
+"""What the descriptions of all operators have in common."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What a tensor may be at a feature level: dimension counts and data types."""
+    """What a tensor can be at a feature level: dimension counts and data types."""
 
     ranks: tuple[int, ...]
     types: tuple[TensorDataType, ...]
@@ -26,10 +26,10 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of an operator: judged from `since` on (None: always), up to, not including, `until`.
+    """A rule of an operator, which applies from `since` (None: always) up to, but not including, `until`.
 
-    `source` says where it is from: "docs" the public pages, "header" DirectML.h, "observed" what was seen
-    DirectML do, "ours" a decision of this registry. What is `advice` is never a violation.
+    `source` says where it comes from: "docs" the public pages, "header" DirectML.h, "observed" DirectML's
+    observed behaviour, "ours" a decision of this registry. `advice` is never a violation.
     """
 
     id: str
@@ -44,17 +44,17 @@ Cases = Mapping[FeatureLevel, Mapping[str, tuple[tuple[int, Support], ...]]]
 
 
 class Description(Value):
-    """The base of all operator descriptions: immutable, with the ABI's member names.
+    """The base class of all operator descriptions: immutable, with the member names of the ABI.
 
-    `OPERATOR` is the name without prefix, `SINCE` the feature level that brought it, `SUPPORT` the table of
-    each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes. Where
-    tables depend on other members, `SUPPORT` has what any description may use, and `CASES` has the rows by
-    the position of the condition under which they hold, -1 for always. `FUSABLE` are the operators that it
-    takes as activation, each with the level from which it does. `READS` has for each rule the members and
-    fields that it reads, with spaces between.
+    `OPERATOR` is the name without prefix, `SINCE` the feature level that introduced it, and `SUPPORT` the
+    table of each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes.
+    If tables depend on other members, `SUPPORT` has everything that any description can use, and `CASES` has
+    the rows by the index of the condition under which they apply, -1 for always. `FUSABLE` are the operators
+    accepted as fused activation, each with the level from which they are. `READS` has, for each rule, the
+    members and fields that it reads, separated by spaces.
 
-    Members may be given as lists, NumPy numbers and names of enumerators ("FLOAT32"). A value of a wrong type
-    stays, and `validate` reports it. An output that is left out is None until `infer` fills it in.
+    Members can be given as lists, NumPy numbers and enumerator names ("FLOAT32"). A value of the wrong type
+    is kept, and `validate` reports it. An output that is left out is None until `infer` fills it in.
     """
 
     __slots__ = ()
@@ -72,55 +72,58 @@ class Description(Value):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {}
-    AXES: ClassVar[tuple[str, ...]] = ()  # the members that number dimensions
+    AXES: ClassVar[tuple[str, ...]] = ()  # the members that are indices of dimensions
     IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order to fix them.
+        """The rules that the description breaks at a feature level, in the order in which to fix them.
 
-        A rule keeps silent where it reads a value that an earlier one has found wrong. Raises ValueError
-        for a level that does not exist.
+        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError for
+        a level that does not exist.
         """
         raise NotImplementedError
 
     def advice(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """What is doubtful in the description at a feature level, although it is valid there.
+        """Advice on the description at a feature level at which it is valid.
 
-        No page and no header demands it, or shipping software does otherwise. An invalid description draws no
-        advice. Raises ValueError for a level that does not exist.
+        Advice comes from rules that no page and no header requires, or that shipping software breaks. An
+        invalid description draws no advice. Raises ValueError for a level that does not exist.
         """
         from .judgement import advice
 
         return advice(self, level)
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
-        """The same of a description known to be valid, its fused activations apart."""
+        """The same for a description known to be valid, without its fused activations."""
         return []
 
     def attribute_advice(self, level: FeatureLevel | str) -> list[Violation]:
-        """The advice that speaks of no tensor: what a fused activation can draw."""
+        """The advice that concerns no tensor, which a fused activation can draw."""
         return []
 
     def support(self) -> Tables:
-        """The tables that hold for descriptions like this one."""
+        """The tables that apply to descriptions like this one."""
         return tables_in_case(self, self.case()) if self.CASES and not self._state else self.SUPPORT
 
     def case(self) -> tuple[bool, ...]:
-        """Which of the conditions hold under which rows of support tables do; () where there are none."""
+        """Which conditions of support table rows hold; () if there are none."""
         return ()
 
     def attribute_violations(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that speak of no tensor: those that hold of a fused activation too."""
+        """The rules that concern no tensor, and so apply to a fused activation too."""
         return []
 
     def infer(self) -> Self:
-        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+        """The description with the sizes and data types of its outputs filled in, as far as they can be
+        inferred.
 
-        Where one of the two is a choice, as the type of a CAST's output or the sizes of a SLICE1's, give the
-        output with no more than that: TensorDesc(FLOAT16, ()) or TensorDesc(UNKNOWN, (2, 3)). An output that
-        may be absent stays so. Raises ValueError when a member that outputs follow from is absent and when
-        one of the two neither follows nor is given; InvalidDescription, which is one, with the rules that are
-        broken where the result is not valid at the newest level.
+        If one of the two is the caller's choice, such as the data type of a CAST's output or the sizes of a
+        SLICE1's, give the output with just that: TensorDesc(FLOAT16, ()) or TensorDesc(UNKNOWN, (2, 3)). An
+        absent optional output stays absent.
+
+        Raises ValueError if a member that outputs depend on is absent, or if the sizes or the data type can
+        neither be inferred nor are given. Raises InvalidDescription, a subclass of ValueError, with the
+        broken rules if the result is not valid at the newest level.
         """
         raise NotImplementedError
 
@@ -139,7 +142,7 @@ class Description(Value):
         return next((level for level in self.LEVELS if not self.validate(level)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, which `dmlops.from_json` reads. ValueError for activations nested beyond all use."""
+        """The JSON form that `dmlops.from_json` reads. ValueError for excessively nested activations."""
         from .json_form import to_json
 
         try:
@@ -148,9 +151,9 @@ class Description(Value):
             raise ValueError("activations are nested too deep") from None
 
     def to_ctypes(self) -> ctypes.Structure:
-        """The DML_OPERATOR_DESC, which keeps all that it points to alive.
+        """The DML_OPERATOR_DESC, which keeps everything it points to alive.
 
-        Raises ValueError when a member does not fit its C type.
+        Raises ValueError if a member does not fit its C type.
         """
         from .abi import operator_desc
 
@@ -164,7 +167,7 @@ Inferred = TypeVar("Inferred", bound=Description)
 
 
 def well_typed(desc: Description) -> None:
-    """Raises InvalidDescription if a member holds something of a wrong type."""
+    """Raises InvalidDescription if a member has a value of the wrong type."""
     if desc._state:
         from .judgement import wrong_types
 
@@ -172,7 +175,7 @@ def well_typed(desc: Description) -> None:
 
 
 def given(desc: Description, name: str) -> Any:
-    """The value of a member that must be there; ValueError if it is not, or is an array without tensors."""
+    """The value of a required member; ValueError if it is absent, or an array without tensors."""
     value = getattr(desc, name)
     is_tensor = any(member.name == name and member.type == "tensor" for member in desc.MEMBERS)
     if value is None or (is_tensor and value == ()):
@@ -181,7 +184,7 @@ def given(desc: Description, name: str) -> Any:
 
 
 def valid(inferred: Inferred) -> Inferred:
-    """A description whose outputs have been inferred; raises InvalidDescription if it breaks a rule."""
+    """Returns a description whose outputs have been inferred; InvalidDescription if it breaks a rule."""
     from .judgement import why_invalid
 
     violations = why_invalid(inferred)
@@ -196,7 +199,7 @@ def count_of(*arrays: Any) -> int:
 
 
 def tables_in_case(desc: Description, holds: tuple[bool, ...]) -> Tables:
-    """The tables of an operator when those conditions hold; rows without a condition are in them too."""
+    """The tables of an operator if those conditions hold, including the rows without a condition."""
     return {
         level: {
             tensor: _together([row for case, row in rows if case < 0 or holds[case]])

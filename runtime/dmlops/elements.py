@@ -1,8 +1,8 @@
-"""Arithmetic of tensor elements in NumPy: the vocabulary of the modules in `compute`.
+"""Arithmetic of tensor elements in NumPy, used by the modules in `compute`.
 
 Elements are computed in the type that `computed` gives: FLOAT16 in float32, integers of fewer than 32 bits in
 32, all others in their own type. Integer results wrap around; a result is rounded, or its high bits cut off,
-only where it is stored. Functions take arrays or NumPy scalars of such types and give the same.
+only when it is stored. Functions take arrays or NumPy scalars of such types and return the same.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def computed_type(data_type: TensorDataType) -> np.dtype[Any]:
 
 
 def computed(array: Any, data_type: TensorDataType) -> Any:
-    """Elements of a tensor, ready to be computed with."""
+    """Elements of a tensor, converted to the type they are computed in."""
     return np.asarray(array).astype(computed_type(data_type))
 
 
 def stored(value: Any, data_type: TensorDataType) -> Any:
-    """Results as elements of a tensor: floats rounded to the nearest, integers cut to their bits."""
+    """Results as elements of a tensor: floats rounded to nearest, integers truncated to their bits."""
     if data_type.bits == 4:  # unpacked to bytes
         low = np.asarray(value).astype(np.int64) & 15
         value = (low ^ 8) - 8 if data_type.numpy.kind == "i" else low
@@ -41,35 +41,35 @@ def stored(value: Any, data_type: TensorDataType) -> Any:
 
 
 def bits_of(array: Any) -> Any:
-    """The bits of elements as unsigned integers of 32 or 64 bits."""
+    """The bits of elements as unsigned 32- or 64-bit integers."""
     bits = np.asarray(array).view(f"u{array.dtype.itemsize}")
     return bits.astype(np.uint64 if array.dtype.itemsize == 8 else np.uint32)
 
 
 def from_bits(value: Any, data_type: TensorDataType) -> Any:
-    """The elements that have these bits; those beyond their size are cut off."""
+    """The elements with these bits; excess bits are cut off."""
     return np.asarray(value).astype(f"u{data_type.numpy.itemsize}").view(data_type.numpy)
 
 
 def single(value: float) -> Any:
-    """A FLOAT member, which the ABI holds in single precision."""
+    """A FLOAT member in single precision, as the ABI stores it."""
     return np.float32(value)
 
 
 def part(struct: Any, name: str) -> Any:
-    """A field of a struct that may be absent; 0 if it is."""
+    """A field of an optional struct; 0 if the struct is absent."""
     return getattr(struct, name) if struct is not None else 0
 
 
 def convert(value: Any, data_type: TensorDataType) -> Any:
-    """A number in the type that elements of `data_type` are computed in.
+    """A number converted to the type in which elements of `data_type` are computed.
 
-    Floats are cut toward 0; what the integer type cannot hold becomes its nearest limit, and NaN 0: Direct3D
-    11.3 functional specification, "ftoi" and "ftou". FLOAT64 is rounded to FLOAT16 at once, so that it is not
-    rounded twice.
+    Floats are truncated toward 0; values out of an integer type's range become its nearest limit, and NaN
+    becomes 0 (Direct3D 11.3 functional specification, "ftoi" and "ftou"). FLOAT64 is rounded to FLOAT16
+    directly, which avoids double rounding.
     """
     target, array = computed_type(data_type), np.asarray(value)
-    if array.dtype == object:  # an integer beyond all types
+    if array.dtype == object:  # an integer beyond all NumPy types
         array = np.asarray(np.inf if value > 0 else -np.inf)
     if array.dtype.kind != "f" or target.kind == "f":
         if array.dtype == np.float64 and data_type == TensorDataType.FLOAT16:
@@ -79,17 +79,17 @@ def convert(value: Any, data_type: TensorDataType) -> Any:
 
 
 def _limited(array: Any, target: np.dtype[Any]) -> Any:
-    """Floats as integers: cut toward 0, the nearest limit for what is out of range, 0 for NaN."""
+    """Floats as integers: truncated toward 0, clamped to the type's limits, 0 for NaN."""
     limits, whole = _LIMITS[target], np.where(np.isnan(array), 0, np.trunc(array))
     inside = (whole >= float(limits.min)) & (whole < float(limits.max) + 1)
-    # In single precision the limit itself rounds up to the first number that is too large.
+    # In single precision, the upper limit itself rounds up to the first number that is too large.
     inside &= whole.astype(np.float64) < float(limits.max) + (target.itemsize == 4)
     limit = np.where(whole < 0, target.type(limits.min), target.type(limits.max))
     return np.where(inside, np.where(inside, whole, 0).astype(target), limit)[()]
 
 
 def quantize(value: Any, data_type: TensorDataType) -> Any:
-    """The nearest integer, halves to the even one, within the range of an integer type; 0 for NaN."""
+    """The nearest integer, ties to even, within the range of an integer type; 0 for NaN."""
     array, target = np.asarray(value), computed_type(data_type)
     signed = data_type.numpy.kind == "i"
     low = -(1 << data_type.bits - 1) if signed else 0
@@ -99,36 +99,36 @@ def quantize(value: Any, data_type: TensorDataType) -> Any:
     return array.clip(low, high).astype(target)
 
 
-# Truth values, of arrays or not.
+# Booleans, as scalars or arrays.
 
 
 def where(test: Any, then: Any, otherwise: Any) -> Any:
-    """`then` where the test holds, else `otherwise`."""
+    """`then` where the test is true, else `otherwise`."""
     return np.where(test, then, otherwise)
 
 
 def both(*tests: Any) -> Any:
-    """Whether all hold."""
+    """Whether both are true."""
     return reduce(_and, tests)
 
 
 def either(*tests: Any) -> Any:
-    """Whether any holds."""
+    """Whether either is true."""
     return reduce(_or, tests)
 
 
 def opposite(test: Any) -> Any:
-    """Whether it does not hold."""
+    """Whether the test is false."""
     return np.logical_not(test)
 
 
 def every(tests: Iterable[Any]) -> Any:
-    """Whether all hold."""
+    """Whether all are true."""
     return reduce(_and, tests, True)
 
 
 def some(tests: Iterable[Any]) -> Any:
-    """Whether any holds."""
+    """Whether any is true."""
     return reduce(_or, tests, False)
 
 
@@ -177,7 +177,7 @@ larger = np.maximum
 
 
 def mean(x: Any, y: Any) -> Any:
-    """Half of the sum; of integers without overflow, cut toward 0."""
+    """Half of the sum; for integers without overflow, truncated toward 0."""
     if np.result_type(x, y).kind == "f":
         return (x + y) / np.result_type(x, y).type(2)
     down = (x & y) + ((x ^ y) >> 1)
@@ -190,42 +190,42 @@ def sign(x: Any) -> Any:
 
 
 def round_away(x: Any) -> Any:
-    """The nearest integer, halves away from 0."""
+    """The nearest integer, ties away from 0."""
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x).astype(np.result_type(x)), whole)
 
 
 def divide(x: Any, y: Any) -> Any:
-    """The quotient; of integers cut toward 0, and 0 where the divisor is."""
+    """The quotient; for integers truncated toward 0, and 0 if the divisor is 0."""
     if np.result_type(x, y).kind == "f":
         return np.true_divide(x, y)
-    quotient = np.floor_divide(x, y)  # 0 where y is, in NumPy too
+    quotient = np.floor_divide(x, y)  # NumPy also gives 0 where y is 0
     return quotient + ((quotient * y != x) & ((x < 0) != (y < 0)) & (y != 0))
 
 
-divide_exactly = divide  # NumPy's division of floats is exact, as the hardware's need not be
+divide_exactly = divide  # NumPy divides floats exactly, which hardware may not
 
 
 def modulus_truncate(x: Any, y: Any) -> Any:
-    """The remainder with the sign of the dividend; of integers by 0, 0."""
+    """The remainder with the sign of the dividend; for integers 0 if the divisor is 0."""
     return np.fmod(x, y)
 
 
 def modulus_floor(x: Any, y: Any) -> Any:
-    """The remainder with the sign of the divisor; of integers by 0, 0."""
+    """The remainder with the sign of the divisor; for integers 0 if the divisor is 0."""
     return np.mod(x, y)
 
 
 def pow(x: Any, y: Any) -> Any:
     """x to the power of y, in the type of x.
 
-    Of integers it is exact, with high bits cut off, and for a negative y the quotient 1 / x ** -y cut toward
-    0. An integer x with a float y is computed in double precision and cut toward 0 as by `convert`; but what
-    rounding errors may keep from an integer is that integer.
+    With integers the result is exact, with high bits cut off, and for a negative y it is the quotient 1 / x
+    ** -y, truncated toward 0. An integer x with a float y is computed in double precision and truncated as by
+    `convert`, except that a result within rounding error of an integer is that integer.
     """
     kind = np.result_type(x)
     if np.result_type(y) == kind and kind.kind == "f":
-        return np.power(x, np.zeros_like(x) + y)  # by a single 0.5, NumPy would take the root: -inf has none
+        return np.power(x, np.zeros_like(x) + y)  # a scalar 0.5 would be a root: NaN for -inf
     if "f" in (kind.kind, np.result_type(y).kind):
         power = np.power(np.asarray(x, np.float64), np.asarray(y, np.float64))
         if kind.kind == "f":
@@ -237,41 +237,41 @@ def pow(x: Any, y: Any) -> Any:
 
 
 def scaled(x: Any, scale: Any, bias: Any) -> Any:
-    """x * scale + bias; integers through double precision, cut toward 0, within the limits of their type."""
+    """x * scale + bias; integers via double precision, truncated toward 0 and clamped to their type."""
     if np.result_type(x).kind == "f":
         return x * np.asarray(scale).astype(x.dtype) + np.asarray(bias).astype(x.dtype)
     return _limited(x.astype(np.float64) * float(scale) + float(bias), x.dtype)
 
 
 def difference(x: Any, y: Any, data_type: TensorDataType) -> Any:
-    """x - y of integers of up to 32 bits, exactly, as elements of `data_type`."""
+    """x - y, exact for integers of up to 32 bits, as elements of `data_type`."""
     return convert(np.subtract(x, y, dtype=np.int64), data_type)
 
 
 def above(x: Any, limit: Any) -> Any:
-    """Whether it is larger than a number; integers of up to 32 bits are exact in double precision."""
+    """Whether it is greater than a number; integers of up to 32 bits are exact in double precision."""
     return np.asarray(x).astype(np.float64) > float(limit)
 
 
 def below(x: Any, limit: Any) -> Any:
-    """Whether it is smaller than a number; integers of up to 32 bits are exact in double precision."""
+    """Whether it is less than a number; integers of up to 32 bits are exact in double precision."""
     return np.asarray(x).astype(np.float64) < float(limit)
 
 
 def bit_count(x: Any) -> Any:
-    """How many bits are set."""
+    """The number of bits set."""
     return np.bitwise_count(x).astype(x.dtype)
 
 
 def erf(x: Any) -> Any:
-    """The error function, of each element in double precision."""
+    """The error function, in double precision."""
     found, kind = _ERF(np.asarray(x, np.float64)), np.result_type(x)
     return found.astype(kind) if kind.kind == "f" else found
 
 
 def gelu(x: Any) -> Any:
-    """x 0.5 (1 + erf(x sqrt(0.5))), in double precision and by erfc: the sum loses all digits below -5."""
+    """x 0.5 (1 + erf(x sqrt(0.5))), in double precision, by erfc: the sum loses all digits below -5."""
     wide = np.asarray(x, np.float64)
     weight = 0.5 * _ERFC(-wide * math.sqrt(0.5))
-    with np.errstate(invalid="ignore"):  # minus infinity times 0
+    with np.errstate(invalid="ignore"):  # minus infinity times 0 is NaN
         return np.where(weight == 0, 0, wide * weight).astype(np.result_type(x))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class InvalidDescription(ValueError):
-    """A description breaks rules: `violations`, at least one."""
+    """A description breaks rules: `violations` has at least one."""
 
     def __init__(self, desc: Description, violations: Sequence[Violation]) -> None:
         self.desc = desc
@@ -20,7 +20,9 @@ class InvalidDescription(ValueError):
 
 
 class JsonError(ValueError):
-    """A JSON value is not a description: `path` is the place in it, `reason` what was found and expected."""
+    """A JSON value is not a description: `path` is the place in it, `reason` says what was found and
+    expected.
+    """
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path

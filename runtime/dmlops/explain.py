@@ -1,4 +1,4 @@
-"""Violations and advice for a person: what is wrong, how to fix it, and what a description needs to run."""
+"""Explains violations and advice to a person: what is wrong, how to fix it, and what a description needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SOURCES = {
 
 
 def explain(desc: Description, level: FeatureLevel, style: Style = PLAIN) -> tuple[str, bool]:
-    """What there is to say of a description at a feature level, and whether it is valid there."""
+    """An explanation of a description at a feature level, and whether it is valid there."""
     violations = desc.validate(level)
     verdict = style.good("valid") if not violations else style.bad("invalid")
     lines = [f"{style.strong(desc.OPERATOR)} at feature level {level}: {verdict}"]
@@ -43,7 +43,7 @@ def explain(desc: Description, level: FeatureLevel, style: Style = PLAIN) -> tup
 
 
 def explain_rule(rule: RuleText, style: Style = PLAIN) -> str:
-    """What there is to say of a rule."""
+    """An explanation of a rule."""
     until = f" to below {rule.until}" if rule.until is not None else " on"
     lines = [
         style.strong(rule.id),
@@ -69,7 +69,7 @@ def _availability(needed: FeatureLevel) -> str:
 
 
 def availability(needed: FeatureLevel) -> str:
-    """Where a level is to be had: a DirectML version, and the first Windows release that carries it."""
+    """Where a level is available: a DirectML version, and the first Windows release that includes it."""
     text = f"DirectML {LEVELS[needed].directml} or newer"
     for level in FeatureLevel:
         release = LEVELS[level].in_box
@@ -79,7 +79,7 @@ def availability(needed: FeatureLevel) -> str:
 
 
 def _mended(found: Closest | None, level: FeatureLevel, style: Style) -> Iterator[str]:
-    """What would make a description valid."""
+    """The changes that make a description valid."""
     if found is None:
         yield f"No valid description close to it was found at feature level {level}."
         return
@@ -97,7 +97,7 @@ def _changed(change: Change) -> str:
         text = f"{change.member}: {new}, where there was none"
     else:
         text = f"{change.member}: {new} instead of {old}"
-    return text if change.because is not None else f"{text}, which goes along"
+    return text if change.because is not None else f"{text}, to match"
 
 
 def _short(value: Any) -> str:

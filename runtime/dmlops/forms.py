@@ -1,7 +1,7 @@
-"""The forms in which members may be given, and the one form in which descriptions hold them.
+"""The forms in which members can be given, and the normal form in which descriptions hold them.
 
-An enumerator may be given by name or number, an array as any iterable, a number as NumPy has it. Anything
-else stays as it is: the value that holds it remembers WRONG_TYPE, and `faults` tells what is wrong.
+An enumerator can be given by name or number, an array as any iterable, a number as a NumPy scalar. Anything
+else is kept as it is: the value that contains it is marked WRONG_TYPE, and `faults` says what is wrong.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .tensor import TensorDesc
 from .value import WRONG_TYPE, Value
 
 ACTIVATION = "OPERATOR_DESC"
-DEEPEST = 8  # activations in activations into which a fault is followed
-MOST_ENTRIES = 1 << 16  # taken from an iterable, which may have no end
+DEEPEST = 8  # levels of nested activations searched for faults
+MOST_ENTRIES = 1 << 16  # most entries taken from an iterable, which may be endless
 
 
 class WrongType(Exception):
-    """A member holds what its type does not have: where, what, what was expected, and a suggestion."""
+    """A member has a value of the wrong type: where, what was found and expected, and a suggestion."""
 
     def __init__(self, path: str, value: Any, expected: str, hint: str = "") -> None:
         self.path, self.value, self.expected, self.hint = path, shown(value), expected, hint
@@ -37,7 +37,7 @@ class WrongType(Exception):
 
 
 def settle(value: Any, kind: type[Value]) -> None:
-    """Brings the members of an open value, which will be of that kind, into their forms."""
+    """Converts the members of an open value, which will become of that kind, to their normal forms."""
     members = members_of(kind)
     counts = {member.count for member in members}
     wrong = False
@@ -63,7 +63,7 @@ def settle(value: Any, kind: type[Value]) -> None:
 
 
 def faults(value: Any, path: str = "") -> Iterator[WrongType]:
-    """What is of a wrong type in a value: at most one fault for each member, and at least one in all."""
+    """The values of the wrong type in a value: at most one per member, and at least one in all."""
     found = False
     for member in members_of(type(value)):
         where = f"{path}.{member.name}" if path else member.name
@@ -72,20 +72,20 @@ def faults(value: Any, path: str = "") -> Iterator[WrongType]:
         except WrongType as fault:
             found = True
             yield fault
-    if not found:  # a list has changed, an iterator has come to its end
+    if not found:  # a list was changed meanwhile, or an iterator is exhausted
         yield WrongType(path or "Type", value, "made of values that stay as they are")
 
 
 def members_of(kind: type[Any]) -> tuple[Member, ...]:
-    """The members of descriptions, of tensors, or of structs: those that Python holds."""
+    """The members of descriptions, tensors or structs that Python stores."""
     members: tuple[Member, ...] = kind.MEMBERS if issubclass(kind, Description) else _MEMBERS[kind]
     return members
 
 
 def enumerator(name: str, value: Any, path: str) -> Any:
-    """The enumerator that a name, with or without prefix, or a number stands for.
+    """The enumerator for a name, with or without prefix, or a number.
 
-    Flags may also be given as "A|B" or as a list. A number that stands for none stays a number.
+    Flags can also be given as "A|B" or as a list. A number that is no enumerator stays a number.
     """
     enum = ENUMS[name]
     text = plain(value)
@@ -128,7 +128,7 @@ def floating(value: Any, path: str) -> float:
 
 
 def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
-    """A member's value in its form; WrongType if it has none."""
+    """A member's value in its normal form; WrongType if it has none."""
     if value is None and may_be_none(owner, member):
         return None
     read = number if member.typed_by else _READERS[member.type]
@@ -138,7 +138,7 @@ def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
 
 
 def may_be_none(owner: type[Any], member: Member) -> bool:
-    """Whether a member may be absent: at an address nothing may be, in a tensor what has that default."""
+    """Whether a member can be None: a pointer can, and in a tensor whatever defaults to None."""
     if issubclass(owner, Description):
         return member.pointer
     return any(one.name == member.name and one.default is None for one in fields(owner))
@@ -152,7 +152,7 @@ def _entries(value: Any, path: str) -> tuple[Any, ...]:
             entries = tuple(islice(value, MOST_ENTRIES + 1))
             if len(entries) <= MOST_ENTRIES:
                 return entries
-    except Exception:  # it has no entries, or its class fails
+    except Exception:  # it is not iterable, or its class fails
         pass
     raise WrongType(path, value, "a list")
 
@@ -173,7 +173,7 @@ def _entry(name: str, value: Any, path: str) -> Any:
 
 
 def _value(kind: type[Value], expected: str) -> Callable[[Any, str], Any]:
-    """A reader of values that are made elsewhere."""
+    """A reader of values that are constructed elsewhere."""
 
     def read(value: Any, path: str) -> Any:
         if not is_a(value, kind):

@@ -1,4 +1,4 @@
-"""Fused activations: what an operator makes of its results before it stores them."""
+"""Fused activations, which operators apply to their results before storing them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tensor import TensorDesc
 
 
 def activated(value: Any, activation: Any, tensor: TensorDesc) -> Any:
-    """Elements after the activation, computed as those of `tensor`; the elements themselves without one."""
+    """Elements after the activation, computed like those of `tensor`; unchanged without an activation."""
     if activation is None:
         return value
     desc = replace(activation, InputTensor=tensor, OutputTensor=tensor)
@@ -21,11 +21,11 @@ def activated(value: Any, activation: Any, tensor: TensorDesc) -> Any:
 
 
 def activation_type(activation: Description | None) -> int:
-    """The type of the activation, as shaders are told it; 0 without one."""
+    """The type of the activation, as passed to shaders; 0 without one."""
     return 0 if activation is None else OperatorType[activation.OPERATOR]
 
 
 def activation_parameter(activation: Description | None, place: int) -> float:
-    """A member of the activation that is no tensor, by its place among them; 0 where there is none."""
+    """The activation's n-th member that is not a tensor; 0 if there is none."""
     members = [] if activation is None else [m.name for m in activation.MEMBERS if m.role == "attribute"]
     return float(getattr(activation, members[place])) if place < len(members) else 0.0

@@ -1,10 +1,10 @@
-"""The JSON form of descriptions, the one that DxDispatch reads.
+"""The JSON form of descriptions, which is the one that DxDispatch reads.
 
 `{"type": "DML_OPERATOR_GATHER", "desc": {"InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]}, ...}}`
 
-As in DxDispatch, "Type" and "Desc" may be capitalised, members may stand beside the type, and a dispatchable
-of a model may have bindings and flags. Values are only read here, not judged: numbers may be out of range,
-which `validate` tells.
+As in DxDispatch, "Type" and "Desc" can be capitalised, members can stand next to the type, and a dispatchable
+of a model can have bindings and flags. Values are only read here, not validated: a number may be out of
+range, which `validate` reports.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DIGITS = re.compile("-?[0-9]{16,20}")
 
 
 def from_json(value: Any) -> Description:
-    """The description in a parsed JSON value. Raises JsonError for anything that is none."""
+    """The description in a parsed JSON value. Raises JsonError for anything else."""
     try:
         return _description(value, "", _OF_DISPATCHABLES)
     except WrongType as error:
@@ -47,12 +47,12 @@ def from_json(value: Any) -> Description:
 
 
 def is_model(value: Any) -> bool:
-    """Whether a parsed JSON value is a model of DxDispatch, which has descriptions in it."""
+    """Whether a parsed JSON value is a DxDispatch model, which contains descriptions."""
     return is_a(value, dict) and is_a(dict.get(value, "dispatchables"), dict)
 
 
 def dispatchables(model: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The dispatchables of a model that are operators, by name; shaders and graphs in other files are not."""
+    """The operators among a model's dispatchables, by name, without shaders and graphs in other files."""
     for name, value in model["dispatchables"].items():
         kind = value.get("type") if isinstance(value, dict) else None
         if not (isinstance(kind, str) and kind.lower() in _OTHER_DISPATCHABLES):
@@ -60,7 +60,7 @@ def dispatchables(model: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description:
-    """A description, at the top or as a fused activation; it may have those other names, too."""
+    """A description, at the top level or as a fused activation; other keys may be allowed, too."""
     value = _mapping(value, path)
     type_name = "Type" if "Type" in value and "type" not in value else "type"
     desc_name = "Desc" if "Desc" in value and "desc" not in value else "desc"
@@ -95,7 +95,7 @@ def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description
 
 
 def to_json(desc: Description) -> dict[str, Any]:
-    """The JSON form of a description; what has its default is left out."""
+    """The JSON form of a description; members with their default value are left out."""
     members: dict[str, Any] = {}
     for member in desc.MEMBERS:
         value = getattr(desc, member.name)
@@ -120,7 +120,7 @@ def _value_to_json(member: Member, value: Any) -> Any:
         names = [name for name, entry in ENUMS[member.type].__members__.items() if entry == value]
         return names[0] if names else value
     if type(value) is float and not isfinite(value):
-        return str(value)  # JSON has no such numbers
+        return str(value)  # JSON has no NaN and infinities
     return value if value is None or type(value) in (bool, int, float, str) else shown(value)
 
 
@@ -180,7 +180,7 @@ def _array(value: Any, path: str, read: Callable[[Any, str], Any]) -> tuple[Any,
 
 
 def _number(value: Any) -> Any:
-    """An integer beyond 2**53 may be written as a string, since many readers of JSON would round it."""
+    """Integers beyond 2**53 can be written as strings, since many JSON readers would round them."""
     text = plain(value)
     if type(text) is str and _DIGITS.fullmatch(text) and abs(int(text)) > 1 << 53:
         return int(text)
@@ -204,7 +204,7 @@ def _scalar(value: Any, path: str) -> float:
 
 
 def _union(value: dict[str, Any], typed_by: Any, path: str) -> float:
-    """A scalar union as DxDispatch has it: the field for its type, which for FLOAT16 holds the bits."""
+    """A scalar union in DxDispatch's form: the field for its type, which for FLOAT16 holds the bits."""
     for inner in ("Desc", "DataType"):
         if is_a(typed_by, dict):  # a tensor, perhaps in a DML_TENSOR_DESC
             typed_by = dict.get(typed_by, inner, typed_by)

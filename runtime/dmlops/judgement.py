@@ -1,6 +1,6 @@
-"""The rules that hold for every operator, judged by what is known of it.
+"""The rules that apply to every operator, checked against its tables and members.
 
-Operators test a description quickly and come here only when something is wrong, to learn what.
+Operators test a description quickly and come here only if something is wrong, to find out what.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIELDS = frozenset(field.name for field in STRUCTS["DML_BUFFER_TENSOR_DESC"])
 
 
 def accepted_by_level(support: Tables) -> Accepted:
-    """For each level, by itself and by name: the dimension counts and data types of every tensor in turn."""
+    """For each level, and for its name: the dimension counts and data types of every tensor in turn."""
     accepted: Accepted = {}
     for level, table in support.items():
         sets = [frozenset(one) for row in table.values() for one in (row.ranks, row.types)]
@@ -37,7 +37,7 @@ def accepted_by_level(support: Tables) -> Accepted:
 
 
 def accepted_in_case(desc: Description) -> Accepted:
-    """The same, where it depends on the description's members."""
+    """The same, if it depends on the description's members."""
     key = desc.OPERATOR, () if desc._state else desc.case()
     if key not in _accepted:
         _accepted[key] = accepted_by_level(desc.support())
@@ -48,13 +48,13 @@ _accepted: dict[tuple[str, tuple[bool, ...]], Accepted] = {}
 
 
 def before(desc: Description, level: FeatureLevel | str) -> list[Violation]:
-    """The violation of asking for a level before the operator's first; ValueError if there is none."""
+    """The violation for a level before the operator's first; ValueError if the level does not exist."""
     values = {"operator": desc.OPERATOR, "since": desc.SINCE, "level": feature_level(level)}
     return [_violation("since", "Type", values)]
 
 
 def wrong_types(desc: Description) -> list[Violation]:
-    """Members that hold something of a wrong type: no other rule can be judged."""
+    """Members of the wrong type; no other rule can be checked then."""
     violations = []
     for fault in faults(desc):
         shown = {"member": fault.path, "value": fault.value, "choices": fault.expected}
@@ -64,7 +64,7 @@ def wrong_types(desc: Description) -> list[Violation]:
 
 
 def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
-    """Members that are absent or hold what their type cannot, and tensors that cannot be read."""
+    """Absent members, values that do not fit their type, and tensors that cannot be read."""
     if desc._state:
         return wrong_types(desc)
     violations = [
@@ -84,10 +84,10 @@ def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
 
 
 def why_invalid(inferred: Description) -> list[Violation]:
-    """The rules that a description breaks at the newest level, where its outputs follow from the rest of it.
+    """The rules that a description breaks at the newest level, if its outputs are inferred from the rest.
 
-    What is wrong with outputs is told only where nothing else is: they have it from the rest. Sizes that no
-    tensor has would hide the mistake that they come from, so others stand in for them.
+    Problems of outputs are reported only if nothing else is wrong, since they follow from the rest. Sizes
+    that no tensor can have would hide the mistake that causes them, so others take their place.
     """
     outputs = {
         member.name: getattr(inferred, member.name) for member in inferred.MEMBERS if member.role == "output"
@@ -97,23 +97,23 @@ def why_invalid(inferred: Description) -> list[Violation]:
         for name, tensor in outputs.items()
         if type(tensor) is TensorDesc and not _possible(tensor)
     }
-    dataclass: Any = inferred  # as all descriptions are
+    dataclass: Any = inferred  # like all descriptions
     causes = replace(dataclass, **stand_ins).validate()
     elsewhere = [one for one in causes if _INDEX.sub("", one.member).partition(".")[0] not in outputs]
     return elsewhere or (inferred.validate() if stand_ins else causes)
 
 
 def _possible(tensor: TensorDesc) -> bool:
-    """Whether there are tensors with these sizes."""
+    """Whether tensors can have these sizes."""
     least, most = INTEGERS["UINT"]
     return bool(tensor.Sizes) and max(least, 1) <= min(tensor.Sizes) and max(tensor.Sizes) <= most
 
 
 def reliable(desc: Description, violations: list[Violation]) -> list[Violation]:
-    """Without those of rules that read what another rule before them has found to be broken."""
+    """Drops violations of rules that read what an earlier rule has found to be wrong."""
     if len(violations) < 2:
         return violations
-    broken: dict[str, set[str]] = {}  # rules by what they have found to be broken
+    broken: dict[str, set[str]] = {}  # the rules that found a path wrong
     told = []
     for violation in violations:
         rule, member = violation.rule, _LAST_INDEX.sub("", violation.member)
@@ -128,15 +128,15 @@ def reliable(desc: Description, violations: list[Violation]) -> list[Violation]:
 
 
 def _read_path(member: str) -> str:
-    """The path of a violation as rules read it: with a field of a tensor, or the member alone; no indices."""
+    """The path of a violation as rules read it: a tensor's field, or only the member; without indices."""
     owner, _, field = _INDEX.sub("", member).partition(".")
     return f"{owner}.{field}" if field in _FIELDS else owner
 
 
 def dimension_counts(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
-    """Dimension counts that the level's support table does not have."""
+    """Dimension counts that the level's support table does not list."""
     level, support = feature_level(level), desc.support()
-    refused: set[int] = set()  # one mistake is often made with all tensors, and told once
+    refused: set[int] = set()  # one mistake often affects all tensors, and is reported once
     for path, member, tensor in tensors(desc):
         accepted = {one: table[member.name].ranks for one, table in support.items()}
         value = tensor.DimensionCount
@@ -148,7 +148,7 @@ def dimension_counts(desc: Description, level: FeatureLevel | str, violations: l
 
 
 def values(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
-    """Data types that the level's support table does not have, and the rules on the values in tensors."""
+    """Data types that the level's support table does not list, and the rules on the values in tensors."""
     level, support = feature_level(level), desc.support()
     for path, member, tensor in tensors(desc):
         accepted = {one: table[member.name].types for one, table in support.items()}
@@ -165,7 +165,7 @@ def values(desc: Description, level: FeatureLevel | str, violations: list[Violat
 
 
 def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
-    """The advice that a description draws, if it is valid: its own, then that of its fused activations."""
+    """The advice that a valid description draws: its own, then that of its fused activations."""
     if desc.validate(level):
         return []
     found = reliable(desc, desc.own_advice(level))
@@ -175,7 +175,7 @@ def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
 
 
 def tensors(desc: Description) -> Iterator[tuple[str, Member, TensorDesc]]:
-    """The tensors that are given, with their paths, in the order of the struct."""
+    """The tensors that are given, with their paths, in struct order."""
     for member in desc.MEMBERS:
         if member.type == "tensor":
             for path, tensor in _entries(desc, member):
@@ -183,14 +183,14 @@ def tensors(desc: Description) -> Iterator[tuple[str, Member, TensorDesc]]:
 
 
 def holds(typed_by: TensorDesc | int | None, value: float) -> bool:
-    """Whether a union's value fits the data type that a tensor, or a member, gives it."""
+    """Whether a union's value fits the data type given by a tensor or a member."""
     bounds = _bounds(typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by)
     return bounds is None or (isinstance(value, int) and bounds[0] <= value <= bounds[1])
 
 
 @cache
 def _bounds(type_: int | None) -> tuple[int, int] | None:
-    """The range of an integer data type; None for those of other types."""
+    """The range of an integer data type; None for other types."""
     named = next((one for one in TensorDataType if one == type_ and one.kind in ("signed", "unsigned")), None)
     if named is None:
         return None
@@ -199,7 +199,7 @@ def _bounds(type_: int | None) -> tuple[int, int] | None:
 
 
 def _entries(desc: Description, member: Member) -> Iterator[tuple[str, Any]]:
-    """What stands at an address: the entries of an array, or the one value, with their paths."""
+    """What a pointer refers to: the entries of an array, or a single value, with their paths."""
     value = getattr(desc, member.name)
     if value is None:
         return
@@ -254,7 +254,7 @@ def _activations(desc: Description) -> Iterator[tuple[str, Description]]:
 def _activation(
     desc: Description, path: str, activation: Description, level: FeatureLevel | str
 ) -> Iterator[Violation]:
-    """Whether the operator and the level can take a fused activation, which has no tensors of its own."""
+    """Whether the operator and the level accept a fused activation, which has no tensors of its own."""
     since = desc.FUSABLE.get(activation.OPERATOR)
     if since is None:
         shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
@@ -275,7 +275,7 @@ def _activation(
 
 
 def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
-    """The violations of a fused activation as those of the description that it stands in."""
+    """The violations of a fused activation, as violations of the description that contains it."""
     return (Violation(one.rule, f"{path}.{one.member}", one.message) for one in violations)
 
 
@@ -301,7 +301,7 @@ def _enum_value(member: Member, path: str, value: int) -> Iterator[Violation]:
 def _unsupported(
     rule: str, shown: dict[str, Any], accepted: Mapping[FeatureLevel, Sequence[int]]
 ) -> Violation:
-    """A value that the level's table does not have, with the lowest higher level that has it, if any."""
+    """A value that the level's table does not list, with the lowest higher level that does, if any."""
     value, level = shown["value"], shown["level"]
     needed = next((one for one, choices in accepted.items() if one > level and value in choices), None)
     too_few = needed is None and rule == "dimension-count" and all(value < one for one in accepted[level])
@@ -323,7 +323,7 @@ def _number(value: float) -> str:
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
-    """Dimension counts, with runs of three or more as "1 to 8"."""
+    """Dimension counts as text, with runs of three or more as "1 to 8"."""
     runs: list[list[int]] = []
     for rank in sorted(ranks):
         if runs and rank == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""How `dmlops.make` makes a description of what it is given."""
+"""How `dmlops.make` turns its arguments into a description."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     Tensor: TypeAlias = TensorDesc | np.ndarray[Any, Any] | Sequence[int]
     Output: TypeAlias = TensorDesc | TensorDataType | str | Sequence[int]
 
-MOST_ENTRIES = 8  # of arrays that have an entry for each dimension
+MOST_ENTRIES = 8  # most entries of arrays with one entry per dimension
 
 
 def made(name: str, **given: Any) -> Any:
     """A description of the operator, with defaults, counts and outputs filled in.
 
-    Raises InvalidDescription where it is not valid, ValueError where an output neither follows nor is given,
-    and TypeError for what is no tensor.
+    Raises InvalidDescription if it is not valid, ValueError if an output is neither given nor can be
+    inferred, and TypeError for anything that is not a tensor.
     """
     described = operator(name)
     inputs = [member for member in described.MEMBERS if member.role == "input"]
@@ -40,9 +40,9 @@ def made(name: str, **given: Any) -> Any:
 
 
 def _completed(described: type[Description], values: dict[str, Any]) -> Description:
-    """The description with the defaults of arrays, of the length that the others of the same count have.
+    """The description with the defaults of arrays, as long as the other arrays with the same count.
 
-    Where there are no others, it is the first with which the description is valid.
+    Without such arrays, the length is the first for which the description is valid.
     """
     missing = [
         member
@@ -66,7 +66,7 @@ def _completed(described: type[Description], values: dict[str, Any]) -> Descript
 
 
 def _inputs(described: type[Description], inputs: Sequence[Member], given: dict[str, Any]) -> dict[str, Any]:
-    """The input tensors by name; a shape has the data type of a tensor before it, if it takes that."""
+    """The input tensors by name; a shape gets the data type of the preceding tensor, if it supports that."""
     table = described.SUPPORT[NEWEST]
     type_: TensorDataType | None = None
     values: dict[str, Any] = {}
@@ -94,7 +94,7 @@ def _input(name: str, value: Any, row: Support, type_: TensorDataType | None) ->
 
 
 def _outputs(member: Member, given: Any, inputs: Iterable[Any]) -> Any:
-    """An output, or several: shapes of these have the data type of the first input."""
+    """One output or several; shapes get the data type of the first input."""
     if member.count and given is not None:
         types = [one.DataType for one in inputs if isinstance(one, TensorDesc)] or [TensorDataType.UNKNOWN]
         return tuple(_output(member.name, one, types[0]) for one in given)
@@ -105,7 +105,7 @@ def _outputs(member: Member, given: Any, inputs: Iterable[Any]) -> Any:
 
 
 def _output(name: str, value: Any, type_: TensorDataType | str) -> TensorDesc | None:
-    """An output with what of it is a choice: its data type, or its shape."""
+    """An output with the part that is a choice: its data type, or its shape."""
     if value is None or isinstance(value, TensorDesc):
         return value
     if isinstance(value, str | TensorDataType):

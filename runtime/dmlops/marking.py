@@ -1,4 +1,4 @@
-"""Descriptions as printed JSON, with marks below the values that violations speak of."""
+"""Prints descriptions as JSON, with marks below the values that violations refer to."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .quoting import is_huge, printable, shown
 from .terminal import PLAIN, Style
 from .violation import Violation
 
-WIDEST = 400  # characters of a line that is shown
+WIDEST = 400  # longest line that is shown, in characters
 
 Span = tuple[int, int]
 
 
 def printed(desc: Description) -> str:
-    """A description as JSON, with a line for each member."""
+    """A description as JSON, with one line per member."""
     return "\n".join(line for line, _ in _lines(desc))
 
 
 def marked(desc: Description, violations: Sequence[Violation], style: Style = PLAIN) -> Iterator[str]:
-    """The same, with carets below what is wrong, and the numbers of the violations, counted from 1.
+    """The same, with carets below what is wrong and the numbers of the violations, counted from 1.
 
-    A violation that speaks of what is not there has no mark.
+    A violation about something that is absent has no mark.
     """
     paths = [_paths(violation) for violation in violations]
     for line, spans in _lines(desc):
@@ -41,14 +41,14 @@ def marked(desc: Description, violations: Sequence[Violation], style: Style = PL
 
 
 def compact(value: Any) -> str:
-    """A JSON value on one line, with huge integers in words."""
+    """A JSON value on one line, with huge integers described in words."""
     writer = _Writer("")
     writer.write(value, "")
     return writer.text
 
 
 def _paths(violation: Violation) -> Iterable[str]:
-    """The paths at which a violation may be marked, the most exact one first."""
+    """The paths at which a violation can be marked, most specific first."""
     member = violation.member
     if member.rpartition(".")[2] == "Type":
         return [f"{member.removesuffix('Type')}type"]
@@ -60,7 +60,7 @@ def _paths(violation: Violation) -> Iterable[str]:
 
 
 def _lines(desc: Description) -> Iterator[tuple[str, dict[str, Span]]]:
-    """The lines of a description's JSON, each with the places of the values in it, by path."""
+    """The lines of a description's JSON, each with the positions of the values in it, by path."""
     value = desc.to_json()
     first = '{"type": '
     name = json.dumps(value["type"])
@@ -74,7 +74,7 @@ def _lines(desc: Description) -> Iterator[tuple[str, dict[str, Span]]]:
 
 
 class _Writer:
-    """Writes a JSON value on one line, and notes where each part of it stands."""
+    """Writes a JSON value on one line, and records the position of each part."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -102,5 +102,5 @@ class _Writer:
 
 
 def _below(path: str, name: str) -> str:
-    """The path of a member: an activation's members stand in its "desc", which paths leave out."""
+    """The path of a member; an activation's members are inside its "desc", which paths leave out."""
     return path if name == "desc" else f"{path}.{name}"

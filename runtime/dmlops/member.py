@@ -10,15 +10,15 @@ from typing import Literal
 class Member:
     """A member of a struct.
 
-    `type` names a number type (UINT), an enumeration (TENSOR_DATA_TYPE), a struct, or is "tensor" or "void";
-    `pointer` holds for every address.
+    `type` names a number type (UINT), an enumeration (TENSOR_DATA_TYPE) or a struct, or is "tensor" or
+    "void"; `pointer` is true for every pointer.
     """
 
     name: str
     type: str
     role: Literal["input", "output", "attribute"] = "attribute"
-    count: str | None = None  # the member that holds the number of entries, where this is an array
+    count: str | None = None  # if this is an array: the member with the number of its entries
     pointer: bool = False
     optional: bool = False
-    typed_by: str | None = None  # the data type member or tensor that says what a union holds
-    default: float | str | None = None  # where a caller gives none: each entry, or an output's data type
+    typed_by: str | None = None  # if this is a union: the data type member or tensor that selects its field
+    default: float | str | None = None  # if the caller gives none: for each entry, or an output's data type

@@ -1,9 +1,10 @@
-"""The closest valid description to an invalid one: a search for the fewest changes that mend it.
+"""Finds the valid description closest to an invalid one, with as few changes as possible.
 
-A step looks at the first violation and tries other values: for the member that it names, then for what its
-rule reads, then for anything else. What has to go along goes along: outputs that follow, the same data type
-or number of dimensions in other tensors, the arrays that a count counts. Only what is then judged valid is
-an answer. The search ends: there are three steps, each tries a bounded number of descriptions.
+A step looks at the first violation and tries other values: first for the member it names, then for what its
+rule reads, then for anything else. Dependent values change along with it: outputs that follow, tensors that
+had the same data type or number of dimensions, arrays whose count changes. Only a description that validates
+is an answer. The search ends because there are three steps, each of which tries a bounded number of
+descriptions.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from .value import WRONG_TYPE, Value
 from .violation import Violation
 
 MOST_STEPS = 3
-KEPT = 8  # descriptions that a further step starts from
-MOST_TRIED = 3000  # descriptions that a step judges
-MOST_ENTRIES = 64  # of an array or of a pool of numbers that are tried
-MOST_PLACES = 256  # of a description at which other values are tried
-UNUSUAL = 1 << 128  # a number that is tried is smaller
-MOST_VALUES = 2048  # of a description that is searched at all
+KEPT = 8  # descriptions from which the next step starts
+MOST_TRIED = 3000  # descriptions that a step validates
+MOST_ENTRIES = 64  # entries tried of an array or a pool of numbers
+MOST_PLACES = 256  # places in a description at which other values are tried
+UNUSUAL = 1 << 128  # numbers that are tried are smaller
+MOST_VALUES = 2048  # larger descriptions are not searched
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 _LIST = re.compile(r"\[(-?\d+(?:, -?\d+)*)\]")
@@ -45,10 +46,10 @@ Distance = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value that is another in the closest description.
+    """A value that differs in the closest description.
 
-    `member` is its path, `old` and `new` are as JSON has them, None where there is none. `because` is the
-    violation that asks for it; None where the change goes along with the one before it.
+    `member` is its path; `old` and `new` are JSON values, None if there is none. `because` is the violation
+    that requires the change; None if it only follows from the change before it.
     """
 
     member: str
@@ -59,20 +60,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Closest:
-    """A valid description, and how it differs from the one that was asked about."""
+    """A valid description, and how it differs from the original."""
 
     desc: Description
     changes: tuple[Change, ...]
 
     @property
     def steps(self) -> int:
-        """How many changes there are that do not merely go along with another."""
+        """The number of changes, not counting those that follow from another."""
         return sum(change.because is not None for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A description with one member changed, and how far that is."""
+    """A description with one member changed, and its distance from the original."""
 
     path: str
     desc: Description
@@ -81,7 +82,7 @@ class _Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A description on the way to a valid one, and how it came about."""
+    """A description on the way to a valid one, and the steps that led to it."""
 
     desc: Description
     steps: tuple[tuple[Violation, str, Description], ...] = ()
@@ -90,9 +91,9 @@ class _Path:
 def closest(desc: Description, level: FeatureLevel | str = NEWEST) -> Closest | None:
     """The valid description at a feature level that takes the fewest changes, at most three.
 
-    None if none is found: where the level has no such operator, where more would have to change, where a
-    member holds something of a wrong type, or where there are thousands of values. A valid description is
-    its own closest one. Raises ValueError for an unknown level.
+    None if none is found: if the level does not have the operator, if more would have to change, if a member
+    has a value of the wrong type, or if there are thousands of values. A valid description is its own closest
+    one. Raises ValueError for an unknown level.
     """
     level = feature_level(level)
     if not desc.validate(level):
@@ -113,7 +114,7 @@ def closest(desc: Description, level: FeatureLevel | str = NEWEST) -> Closest | 
 
 
 def _step(path: _Path, level: FeatureLevel) -> tuple[_Path | None, list[tuple[Distance, _Path]]]:
-    """The path to a valid description with one more change; without one, the paths that get nearer to it."""
+    """The path to a valid description with one more change; if there is none, the paths that get closer."""
     violations = path.desc.validate(level)
     first = violations[0]
     ways = []
@@ -137,7 +138,7 @@ def _step(path: _Path, level: FeatureLevel) -> tuple[_Path | None, list[tuple[Di
 
 
 def _judged(candidate: _Candidate, level: FeatureLevel) -> tuple[Description, list[Violation]]:
-    """A candidate and what is wrong with it; with the outputs that follow, where they alone are wrong."""
+    """A candidate and what is wrong with it; with inferred outputs, if only the outputs are wrong."""
     left = candidate.desc.validate(level)
     outputs = {member.name for member in candidate.desc.MEMBERS if member.role == "output"}
     if not left or not all(_root(one.member) in outputs for one in left):
@@ -162,7 +163,7 @@ def _candidates(
         return [place for place in places if any(_touches(place.path, path) for path in paths)]
 
     named, read = at(near), at(*reads)
-    yield iter([_Candidate(near, desc, ())])  # what follows may be all that is wrong
+    yield iter([_Candidate(near, desc, ())])  # the inferred outputs may be all that is wrong
     read = [place for place in read if place not in named]
     yield search.changed(named)
     yield search.changed(read)
@@ -171,13 +172,13 @@ def _candidates(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A value in a description: its path, what it is a member of, and the way to put another one there."""
+    """A value in a description: its path, the member it belongs to, and how to replace it."""
 
     path: str
     member: Member
     holder: Any
-    outer: _Place | None  # the place of the holder
-    index: int | None = None  # in an array of tensors or activations
+    outer: _Place | None  # the place that contains this one
+    index: int | None = None  # index in an array of tensors or activations
 
     @property
     def value(self) -> Any:
@@ -185,21 +186,21 @@ class _Place:
         return value if self.index is None else value[self.index]
 
     def put(self, value: Any) -> Description:
-        """The whole description with another value here."""
+        """The whole description with this value replaced."""
         if self.index is not None:
             entries = getattr(self.holder, self.member.name)
             value = (*entries[: self.index], value, *entries[self.index + 1 :])
         return self.put_all({self.member.name: value})
 
     def put_all(self, values: Mapping[str, Any]) -> Description:
-        """The same with other values for several members of what holds this one."""
+        """The same with several members of the containing value replaced."""
         whole = replace(self.holder, **values)
         made: Description = whole if self.outer is None else self.outer.put(whole)
         return made
 
 
 class _Search:
-    """The changes that may mend a violation of a description."""
+    """The changes that may fix a violation of a description."""
 
     def __init__(self, desc: Description, violation: Violation, level: FeatureLevel) -> None:
         self.desc = desc
@@ -217,7 +218,7 @@ class _Search:
         self.pool = list(dict.fromkeys(one for one in pool if _is_usual(one)))[:MOST_ENTRIES]
 
     def places(self) -> Iterator[_Place]:
-        """All values of the description, from the outside in."""
+        """All values of the description, outermost first."""
         todo = [_Place(member.name, member, self.desc, None) for member in self.desc.MEMBERS]
         while todo:
             place = todo.pop(0)
@@ -237,7 +238,7 @@ class _Search:
                 ]
 
     def changed(self, places: Sequence[_Place]) -> Iterator[_Candidate]:
-        """The description with another value at each of these places in turn."""
+        """The description with the value at each of these places replaced in turn."""
         for place in places:
             for value in self._others(place):
                 yield _Candidate(place.path, place.put(value), _distance(place.value, value))
@@ -272,7 +273,7 @@ class _Search:
             yield from self._numbers(member, value)
 
     def _tensors(self, member: Member) -> Iterator[TensorDesc]:
-        """Tensors for a member that has none: like the one before it first, then of its types and ranks."""
+        """Tensors for an absent member: like the preceding one first, then of its types and ranks."""
         before = takewhile(lambda one: one.name != member.name, self.desc.MEMBERS)
         given = [one for name in before for one in _entries(getattr(self.desc, name.name))]
         models = [*(one for one in given[::-1] if isinstance(one, TensorDesc)), *self.tensors]
@@ -299,7 +300,7 @@ class _Search:
                 yield number
 
     def _arrays(self, place: _Place) -> Iterator[tuple[Any, ...]]:
-        """Arrays of numbers: the message's, another tensor's, with one entry changed, with another length."""
+        """Number arrays: from the message or another tensor, with one entry changed or of another length."""
         member, value = place.member, place.value
         given: tuple[Any, ...] = value if type(value) is tuple else ()
         whole = [*self.lists]
@@ -330,14 +331,14 @@ class _Search:
         yield from (one for one in dict.fromkeys([*used, *types]) if one != place.value)
 
     def _activations(self) -> Iterator[Description]:
-        """Activations that take no parameters."""
+        """Activations without parameters."""
         for name in self.desc.FUSABLE:
             described = operator(name)
             if all(member.type == "tensor" for member in described.MEMBERS):
                 yield described(**{member.name: None for member in described.MEMBERS})
 
     def _together(self, place: _Place) -> Iterator[_Candidate]:
-        """Changes of a place that others go along with: they had the same, and have the same again."""
+        """Changes of a place along with others that had the same value and get the same new one."""
         member, holder = place.member, place.holder
         if any(holder is self.desc and one.count == member.name for one in self.desc.MEMBERS):
             yield from self._counts(place)
@@ -348,7 +349,7 @@ class _Search:
             yield from self._sizes(place)
 
     def _counts(self, place: _Place) -> Iterator[_Candidate]:
-        """Another count, with its arrays cut or extended."""
+        """Another count, with its arrays truncated or extended."""
         for count in [one for one in self.pool if type(one) is int and 0 <= one <= 8 and one != place.value]:
             values: dict[str, Any] = {place.member.name: count}
             for array in [one for one in self.desc.MEMBERS if one.count == place.member.name]:
@@ -357,7 +358,7 @@ class _Search:
             yield _Candidate(place.path, place.put_all(values), (2.0, _gap(place.value, count)))
 
     def _sizes(self, place: _Place) -> Iterator[_Candidate]:
-        """Another number of dimensions for all tensors with as many; another size for all with the same."""
+        """Another rank for all tensors of the same rank; another size for all tensors with the same."""
         given = place.value
         for rank in sorted({rank for row in self.support.values() for rank in row.ranks} - {len(given)}):
             reranked = partial(_reranked, len(given), rank)
@@ -385,7 +386,7 @@ class _Search:
 
 
 def _values(value: Any, depth: int = 0) -> int:
-    """How many values a value is made of; too many where activations are nested beyond all use."""
+    """The number of values in a value; too many if activations are nested excessively."""
     if depth > DEEPEST:
         return MOST_VALUES + 1
     if isinstance(value, Value):
@@ -399,13 +400,13 @@ def _entries(value: Any) -> tuple[Any, ...]:
 
 
 def _holds(type_: str, number: float) -> bool:
-    """Whether a number type has a number."""
+    """Whether a number type can represent a number."""
     least, most = INTEGERS.get(type_, (number, number))
     return least <= number <= most and (type_ not in INTEGERS or type(number) is int)
 
 
 def _may_be_absent(place: _Place) -> bool:
-    """Whether a description can do without what stands at a place."""
+    """Whether the value at a place may be absent from the description."""
     return (
         place.member.optional
         if isinstance(place.holder, Description)
@@ -418,7 +419,7 @@ def _exchanged(old: Any, new: Any, value: Any) -> Any:
 
 
 def _exchanged_at(sizes: tuple[int, ...], index: int, new: int, others: tuple[int, ...]) -> tuple[int, ...]:
-    """Other sizes with a new one at an index, where they have the same there as these."""
+    """Other sizes with a new one at an index, if they have the same size there as these."""
     if len(others) != len(sizes) or others[index] != sizes[index]:
         return others
     return (*others[:index], new, *others[index + 1 :])
@@ -433,7 +434,7 @@ def _dropped(rank: int, strides: tuple[int, ...] | None) -> tuple[int, ...] | No
 
 
 def _ranked(sizes: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """As many elements in another number of dimensions: with 1s in front, or the first sizes put together."""
+    """The same number of elements with another rank: with 1s prepended, or the first sizes merged."""
     if len(sizes) <= rank:
         return (1,) * (rank - len(sizes)) + sizes
     extra = len(sizes) - rank
@@ -446,18 +447,18 @@ def _resized(entries: tuple[Any, ...], count: int) -> tuple[Any, ...]:
 
 
 def _distance(old: Any, new: Any) -> Distance:
-    """How far a value is from another of its place; something else altogether is farther than nothing."""
+    """The distance of a replacement from a value; removing it is closer than another tensor or struct."""
     if new is None or isinstance(new, Value):
         return (1.5, 0.0) if new is None else (2.0, 0.0)
     if type(old) is not tuple or type(new) is not tuple:
         return (1.0, _gap(old, new))
-    if len(old) != len(new):  # farther than none at all; nearer with the same number of elements
+    if len(old) != len(new):  # farther than no change in length; nearer with the same number of elements
         return (1.7, abs(len(old) - len(new)), _gap(_product(old), _product(new)))
     return (1.0, sum(a != b for a, b in zip(old, new, strict=True)), sum(map(_gap, old, new)))
 
 
 def _is_usual(number: float) -> bool:
-    """Whether a number is worth computing with: finite, and not far beyond all that a member holds."""
+    """Whether a number is plausible: finite, and not far outside the range of a member."""
     return -UNUSUAL < number < UNUSUAL
 
 
@@ -466,7 +467,7 @@ def _product(entries: tuple[Any, ...]) -> float:
 
 
 def _gap(a: Any, b: Any) -> float:
-    """How far apart two numbers are; 0 for anything else."""
+    """The difference between two numbers; 0 for anything else."""
     a, b = plain(a), plain(b)
     if type(a) not in (int, float) or type(b) not in (int, float):
         return 0.0
@@ -478,19 +479,21 @@ def _root(path: str) -> str:
 
 
 def _field(path: str) -> str:
-    """The value that a violation's path speaks of: a tensor's DimensionCount is the length of its sizes."""
+    """The value at a violation's path; a tensor's DimensionCount is the length of its sizes."""
     whole = _INDEX.sub("", path) if "." in path else path
     return re.sub(r"\.DimensionCount$", ".Sizes", whole)
 
 
 def _touches(place: str, path: str) -> bool:
-    """Whether a place is at a path, or in or around it; what rules read of an array has no index."""
+    """Whether a place is at a path, inside it or around it; paths that rules read have no array index."""
     plain_place, plain_path = re.sub(r"\[\d*\]", "", place), re.sub(r"\[\d*\]", "", path)
     return plain_place == plain_path or plain_place.startswith(f"{plain_path}.") or plain_path == _root(place)
 
 
 def _told(desc: Description, found: _Path) -> Closest:
-    """What was found, with the changes of each step: the one that is asked for, then what goes along."""
+    """The result of the search, with the changes of each step: the required one, then those that follow from
+    it.
+    """
     changes = []
     before = desc
     for violation, path, after in found.steps:
@@ -503,7 +506,7 @@ def _told(desc: Description, found: _Path) -> Closest:
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """The paths at which two JSON values differ, with what is there; None where one has nothing."""
+    """The paths at which two JSON values differ, with both values; None where there is none."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in {**old, **new}:
             yield from _differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)

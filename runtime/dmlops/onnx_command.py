@@ -1,4 +1,4 @@
-"""`python -m dmlops onnx MODEL`: its operators, the feature level that they need, and what is in the way."""
+"""`python -m dmlops onnx MODEL`: the model's operators, what they need, and what keeps it from running."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from .enums import FeatureLevel, feature_level
 from .quoting import printable
 
 SUMMARY = (
-    "Say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
+    "Show which DirectML operators and feature level an ONNX model needs, and what prevents it from running"
 )
 
 
 def add(added: Callable[..., argparse.ArgumentParser]) -> None:
-    """Adds the command to those of `dmlops`; `added` adds one by name, function and summary."""
-    command = added("onnx", run, f"{SUMMARY}; needs the package onnx")
+    """Adds the command to those of `dmlops`; `added` adds a command by name, function and summary."""
+    command = added("onnx", run, f"{SUMMARY}; needs the onnx package")
     command.add_argument("file", metavar="MODEL", help="an ONNX file")
-    command.add_argument("--level", type=_level, help="the feature level to judge by, such as 5.0")
+    command.add_argument("--level", type=_level, help="the feature level to check against, such as 5.0")
     command.add_argument(
         "--dim",
         action="append",
         default=[],
         type=_dimension,
         metavar="NAME=SIZE",
-        help="the size of a dimension that the model names; may be given several times",
+        help="the size of a symbolic dimension; may be repeated",
     )
-    command.add_argument("--json", action="store_true", help="print JSON, with every description")
-    command.add_argument("--html", metavar="FILE", help="also write a page with every node")
+    command.add_argument("--json", action="store_true", help="print JSON, including every description")
+    command.add_argument("--html", metavar="FILE", help="also write an HTML report of every node")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit status: 0 where all of the model runs, 1 where not, 2 for what cannot be read."""
+    """Exit status: 0 if the whole model runs, 1 if not, 2 if the file cannot be read."""
     from .onnx import report
     from .onnx.model import Unreadable, read
     from .onnx.package import OnnxMissing

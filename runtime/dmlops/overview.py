@@ -1,4 +1,4 @@
-"""What the registry knows of levels and operators: as JSON values, and as tables for a person."""
+"""What the registry knows about levels and operators, as JSON values and as tables for people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def level(which: FeatureLevel) -> dict[str, Any]:
 
 
 def rule(identifier: str) -> dict[str, Any]:
-    """A rule: what it demands, from where, at which levels; KeyError for an unknown identifier."""
+    """A rule: what it requires, its source, and its levels; KeyError for an unknown identifier."""
     known = registry.rule(identifier)
     return {
         "rule": known.id,
@@ -47,7 +47,7 @@ def rule(identifier: str) -> dict[str, Any]:
 
 
 def changes(old: FeatureLevel, new: FeatureLevel) -> list[dict[str, Any]]:
-    """What is different at another feature level, operator by operator."""
+    """The differences between two feature levels, operator by operator."""
     return [
         {
             "operator": change.operator,
@@ -62,7 +62,7 @@ def changes(old: FeatureLevel, new: FeatureLevel) -> list[dict[str, Any]]:
 
 
 def support(name: str, level: FeatureLevel) -> list[dict[str, Any]]:
-    """What each tensor of an operator may be at a feature level; KeyError for an unknown operator."""
+    """What each tensor of an operator supports at a feature level; KeyError for an unknown operator."""
     return _rows(registry.support(name, level))
 
 
@@ -125,7 +125,7 @@ def support_text(name: str, level: FeatureLevel) -> str:
 
 
 def changes_text(old: FeatureLevel, new: FeatureLevel, style: Style = PLAIN) -> str:
-    """What is different at another feature level: operators, types and dimension counts by tensor, rules."""
+    """The differences between two feature levels: operators, types and ranks by tensor, rules."""
     found = changes(old, new)
     lines = [f"From feature level {old} to {new}"]
     for is_new, title in ((True, "New operators"), (False, "Changed operators")):
@@ -137,7 +137,7 @@ def changes_text(old: FeatureLevel, new: FeatureLevel, style: Style = PLAIN) -> 
 
 
 def operator_text(name: str, style: Style = PLAIN) -> str:
-    """An operator for a person."""
+    """An operator, as text."""
     one = operator(name)
     members = [(member["name"], _kind(member), member["summary"]) for member in one["members"]]
     title = f"{style.strong(one['operator'])}, from feature level {one['since']} on"
@@ -159,7 +159,7 @@ def schema_text() -> str:
 
 
 def _meanings(name: str) -> dict[str, str]:
-    """What an operator's members mean, by name; "" where nothing is said."""
+    """The meanings of an operator's members, by name; "" if none is given."""
     members = json.loads(schema_text())["$defs"][name]["properties"]
     return {member: known.get("description", "") for member, known in members.items()}
 
@@ -171,7 +171,7 @@ def _kind(member: dict[str, Any]) -> str:
 
 
 def _when(rule: dict[str, Any]) -> str:
-    """The levels of a rule that does not hold at all of them."""
+    """The levels of a rule that does not apply to all of them."""
     since = f", from feature level {rule['since']} on" if rule["since"] else ""
     return f"{since}, below feature level {rule['until']}" if rule["until"] else since
 
@@ -202,7 +202,7 @@ def _rows(table: Mapping[str, Support]) -> list[dict[str, Any]]:
 
 
 def _row(tensor: dict[str, Any]) -> tuple[str, str, str]:
-    """A row of a table; "-" for what it does not speak of."""
+    """A row of a table; "-" for empty cells."""
     ranks = ranks_text(tensor["dimension_counts"]) if tensor["dimension_counts"] else "-"
     return tensor["tensor"], ranks, " ".join(tensor["data_types"]) or "-"
 
@@ -213,7 +213,7 @@ def _support_table(tensors: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Lines with columns that are as wide as their longest cell."""
+    """Lines with columns as wide as their longest cell."""
     lines = [*([head] if head else []), *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

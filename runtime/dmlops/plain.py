@@ -1,4 +1,4 @@
-"""Values from anywhere, looked at without running code of theirs: a class may lie about itself, or fail."""
+"""Inspects untrusted values without running their code: a class may lie about itself, or fail."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _name_of = type.__dict__["__name__"].__get__
 
 
 def is_a(value: Any, *kinds: type[Kind]) -> TypeGuard[Kind]:
-    """Whether a value's class is one of these or a subclass, whatever it says of itself."""
+    """Whether a value's actual class is one of these or a subclass, whatever it claims to be."""
     return issubclass(type(value), kinds)
 
 
 def plain(value: Any) -> Any:
-    """A number or text as Python's own types have it, also one of NumPy; anything else as it is."""
+    """A number or string as Python's own type, also if it is NumPy's; anything else unchanged."""
     kind = type(value)
     if kind is int or kind is bool or kind is str or kind is float:
         return value
-    numpy = sys.modules.get("numpy")  # who never loaded it has no scalar of it
+    numpy = sys.modules.get("numpy")  # if NumPy was never loaded, the value is not one of its scalars
     if numpy is not None and issubclass(kind, numpy.generic):
         item = numpy.generic.item(value)
         return item if type(item) in (bool, int, float, str) else value

@@ -1,4 +1,4 @@
-"""Wrong values as messages show them: short, on one line, in printable ASCII."""
+"""Formats wrong values for messages: short, on one line, in printable ASCII."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from .plain import class_name, is_a, plain
 
-_SHOWN = 60  # characters of a wrong value that a message repeats
+_SHOWN = 60  # longest part of a wrong value that a message repeats, in characters
 
 
 def shown(value: Any) -> str:
-    """A wrong value: numbers and strings as they are, other things by their kind."""
+    """A wrong value: numbers and strings literally, other things by their kind."""
     value = plain(value)
     kind = type(value)
     if value is None:
@@ -34,23 +34,23 @@ def shown(value: Any) -> str:
 
 
 def is_huge(value: Any) -> bool:
-    """Whether a value is an integer that no member holds, and that Python may refuse to write out."""
+    """Whether an integer exceeds every member type, so that Python may refuse to print it."""
     return type(value) is int and abs(value) >> 200 != 0
 
 
 def cut(text: str) -> str:
-    """The beginning of a text that may be long or hold control characters."""
+    """The beginning of a text that may be long or contain control characters."""
     start = printable(text[: _SHOWN + 1])
     return start if len(text) <= _SHOWN else f"{start[:_SHOWN]}..."
 
 
 def printable(text: str) -> str:
-    """A text with whatever is not printable ASCII as an escape."""
+    """A text with everything but printable ASCII escaped."""
     return "".join(one if " " <= one <= "~" else _escape(one) for one in text)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """A suggestion to end a message with: the name that looks most like a wrong one; nothing if none does."""
+    """The end of a message that suggests the name most similar to a wrong one; empty if none is."""
     folded = {known.upper(): known for known in names}
     close = get_close_matches(name[:100].upper(), folded, n=1)
     return f"; did you mean {folded[close[0]]}?" if close else ""

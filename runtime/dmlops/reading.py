@@ -1,4 +1,4 @@
-"""The descriptions in a file: one, one on each line, or those of a model of DxDispatch."""
+"""Reads the descriptions in a file: a single one, one per line, or those in a DxDispatch model."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from .errors import JsonError
 from .json_form import dispatchables, from_json, is_model
 from .quoting import shown
 
-LONGEST_LINE = 1 << 24  # bytes; a description needs a few hundred
+LONGEST_LINE = 1 << 24  # bytes; a description takes a few hundred
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands for one description: its id, and its JSON value or the reason why there is none."""
+    """One description in a file: its id, and its JSON value or the reason why there is none."""
 
     identity: Any
     value: Any
     error: JsonError | None = None
 
     def description(self) -> Description:
-        """The description; JsonError if it cannot be read."""
+        """The description; raises JsonError if it cannot be read."""
         if self.error is not None:
             raise self.error
         return from_json(self.value)
 
 
 def entries(file: BinaryIO) -> Iterator[Entry]:
-    """The descriptions of a file, in order; those of a model have their names for ids."""
+    """The descriptions of a file, in order; those of a model have their names as ids."""
     for text in _texts(file):
         try:
             if text is None:
@@ -46,14 +46,14 @@ def entries(file: BinaryIO) -> Iterator[Entry]:
         else:
             identity = value.pop("id", None) if isinstance(value, dict) else None
             if isinstance(value, dict):
-                value.pop("$schema", None)  # for editors
+                value.pop("$schema", None)  # used by editors
             yield Entry(identity, value)
 
 
 def _texts(file: BinaryIO) -> Iterator[bytes | None]:
-    """The JSON texts of a file: its lines, or the whole of it where the first line only begins a text.
+    """The JSON texts of a file: its lines, or the whole file if the first line is only the start of a text.
 
-    None stands for a line that is too long.
+    A line that is too long gives None.
     """
     lines = _lines(file)
     start: list[bytes] = []
@@ -74,7 +74,7 @@ def _texts(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def _begins(line: bytes) -> bool:
-    """Whether a line begins a text that it does not end."""
+    """Whether a line starts a JSON text without ending it."""
     return line.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") and not _is_json(line)
 
 
@@ -87,7 +87,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:
-    """The lines, None in place of one that is too long."""
+    """The lines, None for one that is too long."""
     while line := file.readline(LONGEST_LINE):
         if line.endswith(b"\n") or len(line) < LONGEST_LINE:
             yield line
@@ -98,7 +98,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def _parse(text: bytes) -> Any:
-    """A JSON value; JsonError for anything that is not strictly JSON."""
+    """A JSON value; JsonError for anything that is not strict JSON."""
     try:
         return json.loads(
             text.decode("utf-8-sig"),
@@ -116,7 +116,7 @@ def _parse(text: bytes) -> Any:
         raise JsonError(
             "", f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from None
-    except ValueError:  # Python refuses integers of thousands of digits
+    except ValueError:  # Python rejects integers of thousands of digits
         raise JsonError("", "an integer has too many digits") from None
 
 

@@ -1,7 +1,7 @@
-"""What operators compute, in NumPy: slow, plain, exact in data types.
+"""The reference: what operators compute, in NumPy. It is slow, simple, and exact in its data types.
 
-Arrays are logical: shaped as the tensor's Sizes, typed as its DataType, 4-bit types unpacked to 8 bits; a
-member that is an array of tensors has a list of them, an absent optional tensor none.
+Arrays are logical: shaped as the tensor's Sizes, typed as its DataType, with 4-bit types unpacked to 8 bits.
+For a member that is an array of tensors, pass a list; for an absent optional tensor, nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .quoting import shown
 def run(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The output tensors of an operator, as new arrays; inputs are only read.
 
-    Raises InvalidDescription, ValueError for arrays that do not fit the description, NotImplementedError for
-    operators whose computation the registry does not hold, and TypeError for what is no description.
+    Raises InvalidDescription, ValueError for arrays that do not fit the description, NotImplementedError if
+    the registry does not define the operator's computation, and TypeError if `desc` is not a description.
     """
     if not is_a(desc, Description):
         raise TypeError(f"{shown(desc)} is not an operator description")

@@ -1,4 +1,4 @@
-"""Colour, on terminals that have it."""
+"""Colour, on terminals that support it."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ PLAIN = Style()
 
 
 def style_for(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:
-    """Colour where a stream is a terminal that is not dumb, unless NO_COLOR is set to anything."""
+    """Colour if the stream is a terminal other than "dumb" and NO_COLOR is not set."""
     wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     return Style(wanted and stream.isatty())

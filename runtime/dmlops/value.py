@@ -1,4 +1,4 @@
-"""The base of tensors, descriptions and the structs in them: immutable values that are quick to make."""
+"""The base class of tensors, descriptions and their structs: immutable values that are fast to create."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-# Bits of a state: a tensor has been found to keep its rules; a value holds a wrong type, perhaps deep inside.
+# State bits: a tensor is known to be valid; a value contains a value of the wrong type, perhaps nested.
 SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE = 1, 2, 4
 
-# The types that members have, for tests of whole arrays: `INTEGERS(map(type, array))`.
+# Sets of member types, to test whole arrays: `INTEGERS(map(type, array))`.
 INTEGERS = frozenset({int}).issuperset
 FLOATS = frozenset({float}).issuperset
 
 
 class Value:
-    """A frozen, slotted dataclass with a state that takes no part in comparisons.
+    """A frozen, slotted dataclass with a state that is ignored in comparisons.
 
-    Assigning to a frozen object is slow. So `__new__` makes an instance of an open class of the same layout,
-    assigns its members, and then makes it an instance of its own class. Hence the classes are final.
+    Assigning to a frozen object is slow, so `__new__` creates an instance of an open class with the same
+    layout, assigns its members, and then changes its class. This is why the classes are final.
     """
 
     __slots__ = ("_state",)
@@ -41,24 +41,24 @@ class Value:
 
 
 _state: Any = Value.__dict__["_state"]
-set_state = _state.__set__  # of a frozen value, which this alone can change
+set_state = _state.__set__  # sets the state of a frozen value
 
 
 def opened(frozen: type[Value]) -> type[Any]:
-    """A class with the layout of a frozen one, whose members can be assigned."""
+    """A class with the layout of a frozen one, but with assignable members."""
     slots: Any = frozen.__dict__["__slots__"]
     return type(frozen.__name__, frozen.__bases__, {"__slots__": slots})
 
 
 def settle(value: Value, kind: type[Value]) -> None:
-    """Brings the members of an open value into the forms that their types have; notes if one has none."""
+    """Converts the members of an open value to their normal forms; records if one has the wrong type."""
     from .forms import settle
 
     settle(value, kind)
 
 
 def repr_of(value: Any) -> str:
-    """A member as one would write it."""
+    """A member as source code."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     return repr(value)

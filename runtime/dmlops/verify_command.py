@@ -1,4 +1,4 @@
-"""`python -m dmlops verify RESULTS`: what DxDispatch gave on Windows, beside what the cases expect."""
+"""`python -m dmlops verify RESULTS`: compares DxDispatch's results on Windows with the expected ones."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-SUMMARY = "Compare what DxDispatch gave for exported cases with what they expect"
+SUMMARY = "Compare DxDispatch's results for exported cases with what the cases expect"
 _FORMS = ("text", "json", "markdown", "junit")
 
 
 def add(added: Callable[..., argparse.ArgumentParser]) -> None:
-    """Adds the command to those of `dmlops`; `added` adds one by name, function and summary."""
+    """Adds the command to those of `dmlops`; `added` adds a command by name, function and summary."""
     command = added("verify", run, SUMMARY)
     command.add_argument("results", metavar="RESULTS", type=Path, help="the folder that Run-Cases.ps1 filled")
-    help_ = "the folder with cases.json; that around RESULTS unless told"
+    help_ = "the folder with cases.json (default: the parent of RESULTS)"
     command.add_argument("--cases", metavar="DIR", type=Path, help=help_)
-    command.add_argument("--format", choices=_FORMS, default="text", help="of the report; text unless told")
+    command.add_argument("--format", choices=_FORMS, default="text", help="output format (default: text)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit status: 0 where all that was run agrees, 1 where not, or nothing was, 2 for unreadable files."""
+    """Exit status: 0 if all runs agree, 1 if one does not or nothing was run, 2 for unreadable files."""
     from .dxdispatch.environment import read_environment
     from .dxdispatch.index import Unreadable, read_index
     from .dxdispatch.report import FORMS

@@ -1,4 +1,4 @@
-"""What is wrong with a description."""
+"""Violations of rules by descriptions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Violation:
     """A rule that a description breaks.
 
-    `rule` is its stable identifier, DML-GATHER-axis-range; `member` the path of the member to fix,
-    OutputTensor.Sizes; `message` the value found and what would be right.
+    `rule` is its stable identifier, such as DML-GATHER-axis-range; `member` the path of the member to fix,
+    such as OutputTensor.Sizes; `message` gives the value found and says what would be right.
     """
 
     rule: str

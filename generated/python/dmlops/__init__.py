@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """DirectML operator descriptions.
 
-Typed, validated for every feature level, read from JSON, executed by NumPy or Vulkan:
+Descriptions are typed, validated for every feature level, read from JSON, and executed with NumPy or Vulkan:
 
     desc = dmlops.GatherElements(InputTensor=..., IndicesTensor=..., OutputTensor=None, Axis=0).infer()
     desc.validate("6.4")               # what is wrong with it, rule by rule
     desc.min_feature_level()           # which feature level it needs
-    dmlops.closest(desc, "6.4")        # the valid description that takes the fewest changes
+    dmlops.closest(desc, "6.4")        # the closest valid description
     dmlops.reference.run(desc, {...})  # what it computes
 """
 

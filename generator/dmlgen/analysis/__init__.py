@@ -1,1 +1,1 @@
-"""What several outputs need to know of expressions."""
+"""Analyses of expressions that several outputs share."""

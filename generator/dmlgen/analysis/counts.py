@@ -1,4 +1,4 @@
-"""The dimension counts that tensors of an operator can have together."""
+"""The combinations of dimension counts that an operator's tensors can have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def dimension_counts(
     """The combinations of dimension counts that a valid description can have."""
     ranks: dict[str, set[int]] = {}
     for row in (row for rows in support.values() for row in rows):
-        if members[row.tensor].count is None:  # what rules say of an array's entries holds in loops
+        if members[row.tensor].count is None:  # rules apply to an array's entries inside loops
             ranks.setdefault(row.tensor, set()).update(row.ranks)
     arrays = {name: member.count for name, member in members.items() if member.count and not member.is_tensor}
     always = (rule for rule in resolved if rule.until is None and not rule.advice)

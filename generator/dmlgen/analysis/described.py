@@ -1,4 +1,4 @@
-"""Bounds of expressions on a description of which some rules hold already."""
+"""Bounds of expressions for a description that is known to satisfy some rules."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from dmlgen.registry import Check, Operator, Registry, Stage
 
 
 class Described(Bounds):
-    """Bounds on descriptions that come to a stage.
+    """Bounds for descriptions that have reached a stage.
 
     From COUNTS on, integers fit their types and arrays have as many entries as their tensor has dimensions;
-    from VALUES on, tensors whose rules say so have equal ranks. Without an operator, of a tensor.
+    from VALUES on, tensors whose rules require it have equal ranks. Without an operator, the bounds are for a
+    single tensor.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None, stage: Stage) -> None:
@@ -32,7 +33,7 @@ class Described(Bounds):
     def part(self, node: ir.Part) -> Interval:
         fields = self.registry.structs[node.member.type.name or ""].members
         low, high = self._of_type(next(field.type for field in fields if field.name == node.name))
-        return min(low, 0), max(high, 0)  # 0 where there is no struct
+        return min(low, 0), max(high, 0)  # 0 if the struct is absent
 
     def field(self, node: ir.Field) -> Interval:
         low, high = self.fields.get(node.name, (0, ENDLESS) if node.name == "DimensionCount" else ANY)
@@ -47,7 +48,7 @@ class Described(Bounds):
         return self.registry.types[name].range
 
     def certain(self, tensor: ir.Tensor) -> bool:
-        """Whether the tensor is there: one that is not has no dimensions."""
+        """Whether the tensor is certainly present: an absent one has no dimensions."""
         if self.operator is None or tensor.index is not None:
             return tensor.index is None
         return not self.operator.member[tensor.name].optional
@@ -67,7 +68,7 @@ class Described(Bounds):
                 return False
 
     def _reaches(self, bound: ir.Expr, sequence: ir.Expr) -> bool:
-        """Whether `bound` is certainly no more than the array's length."""
+        """Whether `bound` certainly does not exceed the array's length."""
         match bound, sequence:
             case ir.Field(tensor=a, name="DimensionCount"), ir.Field(tensor=b, name="Sizes" | "Strides"):
                 return a == b or self._rank(a) == self._rank(b)
@@ -91,14 +92,14 @@ class Described(Bounds):
 
 
 class Unchecked(Described):
-    """Bounds on descriptions that no rule has seen: no entry of an array is certain."""
+    """Bounds for descriptions that no rule has checked: no array entry is certain to exist."""
 
     def contains(self, index: ir.Expr, sequence: ir.Expr) -> bool:
         return False
 
 
 class Valid(Described):
-    """Bounds on valid descriptions, of which no entry is read that is not there."""
+    """Bounds for valid descriptions, in which every array entry that is read exists."""
 
     def contains(self, index: ir.Expr, sequence: ir.Expr) -> bool:
         return True
@@ -108,7 +109,7 @@ class Valid(Described):
 
 
 def bound_of(check: Check) -> tuple[str, ir.CompareOp, int] | None:
-    """The bound that a check sets to a tensor's integer or each entry of an array, if that is all."""
+    """The bound that a check sets for a tensor's integer or array entries, if it does nothing else."""
     match check.condition:
         case ir.Compare(
             op=op,
@@ -121,7 +122,7 @@ def bound_of(check: Check) -> tuple[str, ir.CompareOp, int] | None:
 
 
 def field_bounds(registry: Registry) -> dict[str, Interval]:
-    """Bounds of a tensor's integers, or of an array's entries, once STRUCTURE holds: by type, and by rule."""
+    """Bounds of a tensor's integers or array entries after the STRUCTURE stage: by type, and by rule."""
     bounds: dict[str, Interval] = {}
     for field in registry.structs["BUFFER_TENSOR_DESC"].members:
         if field.type in registry.types:
@@ -136,7 +137,7 @@ def field_bounds(registry: Registry) -> dict[str, Interval]:
 
 
 def _rank_classes(operator: Operator) -> Mapping[ir.Tensor, ir.Tensor]:
-    """Tensors whose ranks are equal once COUNTS holds, each with one that stands for all of them."""
+    """Tensors whose ranks are equal after the COUNTS stage, each with a representative of its class."""
     first: dict[ir.Tensor, ir.Tensor] = {}
     for rule in operator.rules:
         always = not rule.advice and rule.until is None and rule.since.ordinal <= operator.since.ordinal

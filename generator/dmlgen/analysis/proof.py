@@ -1,13 +1,13 @@
-"""Proofs that an integer is never negative, from what is known of the integers that it is made of.
+"""Proves that an integer is never negative, from what is known of the integers it is computed from.
 
-A `Term` is an integer: a polynomial with integer coefficients over atoms. Atoms are what a description or a
-loop gives, with terms as bounds, and what polynomials cannot say: quotients, remainders, the smaller and the
-larger of two, choices. A `Case` is what is assumed: conditions, and facts that follow.
+A `Term` is an integer: a polynomial with integer coefficients over atoms. Atoms are values that a description
+or a loop provides, with terms as bounds, and what polynomials cannot express: quotients, remainders, minima
+and maxima, choices. A `Case` is what is assumed: conditions, and facts that follow.
 
-A proof is a chain of steps, each of which makes the term smaller at most: an atom gives way to a bound, its
-own or one from a fact, or what is never negative is subtracted. Where a choice stands in the way, both sides
-are tried. Depth, splits and steps are limited, so that every search ends; what is not found is not proven,
-and nothing else. Arithmetic is exact: a proof is one of mathematical integers.
+A proof is a chain of steps, each of which can only decrease the term: an atom is replaced by a bound, its own
+or one from a fact, or something that is never negative is subtracted. If a choice stands in the way, both
+sides are tried. Depth, splits and steps are limited, so every search ends. A failed search means that nothing
+was proven, no more than that. Arithmetic is exact: proofs are about mathematical integers.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Monomial: TypeAlias = "tuple[Atom, ...]"
 
 
 class Atom:
-    """An integer that is no polynomial of others; one `key` has one atom.
+    """An integer that is not a polynomial of others; each `key` has one atom.
 
-    It is never below the terms `lower` and never above the terms `upper`; `rank` is above that of the atoms
-    of all of them. The key is its kind, and what it is made of: ("quotient", a, b) and the like.
+    It is never below the terms `lower` and never above the terms `upper`; its `rank` is greater than that of
+    all atoms in them. The key is its kind and what it is made of: ("quotient", a, b) and the like.
     """
 
     __slots__ = ("key", "lower", "number", "rank", "upper")
@@ -54,7 +54,7 @@ class Atom:
 
 
 class Term:
-    """A polynomial: integer coefficients by monomial. The empty monomial is that of the constant."""
+    """A polynomial: integer coefficients by monomial. The empty monomial belongs to the constant."""
 
     __slots__ = ("_atoms", "_hash", "constant", "items")
 
@@ -62,13 +62,13 @@ class Term:
         if 0 in items.values():
             items = {monomial: factor for monomial, factor in items.items() if factor}
         self.items = items
-        self.constant = items.get((), 0) if len(items) == (() in items) else None  # where it has no atoms
+        self.constant = items.get((), 0) if len(items) == (() in items) else None  # None if it has atoms
         self._atoms: dict[Atom, None] | None = None
         self._hash: int | None = None
 
     @property
     def atoms(self) -> dict[Atom, None]:
-        """The atoms, each once."""
+        """The atoms, without duplicates."""
         if self._atoms is None:
             self._atoms = {atom: None for monomial in self.items for atom in monomial}
         return self._atoms
@@ -82,7 +82,7 @@ class Term:
         return isinstance(other, Term) and self.items == other.items
 
     def plus(self, other: Term | int, times: int = 1) -> Term:
-        """The sum of this and so many times the other."""
+        """The sum of this term and a multiple of the other."""
         items = dict(self.items)
         for monomial, factor in term(other).items.items():
             items[monomial] = items.get(monomial, 0) + factor * times
@@ -120,7 +120,7 @@ def term(value: Term | int) -> Term:
 
 
 def negated(formula: Formula) -> Formula:
-    """The condition that holds where this one does not."""
+    """The negation of a condition."""
     match formula:
         case bool():
             return not formula
@@ -158,7 +158,7 @@ def either(parts: Iterable[Formula]) -> Formula:
 
 
 class Atoms:
-    """Makes atoms, one for each key."""
+    """Creates atoms, one for each key."""
 
     def __init__(self) -> None:
         self._atoms: dict[Key, Atom] = {}
@@ -170,13 +170,13 @@ class Atoms:
         return Term({(self._atoms[key],): 1})
 
     def quotient(self, a: Term, b: Term) -> Term:
-        """a // b, rounded down; 0 where b is."""
+        """a // b, rounded down; 0 if b is 0."""
         if b.constant is not None and a.constant is not None:
             return term(a.constant // b.constant if b.constant else 0)
         return a if b.constant == 1 else self.atom("quotient", a, b)
 
     def remainder(self, a: Term, b: Term) -> Term:
-        """a % b, with the sign of b; 0 where b is."""
+        """a % b, with the sign of b; 0 if b is 0."""
         if b.constant is not None and a.constant is not None:
             return term(a.constant % b.constant if b.constant else 0)
         return term(0) if b.constant == 1 else self.atom("remainder", a, b)
@@ -190,7 +190,7 @@ class Atoms:
         return self.choice(least(a - b), a, b)
 
     def clamped(self, value: Term, low: Term, high: Term) -> Term:
-        """The nearest value from `low` to `high`; `low` where `high` is less."""
+        """The value limited to `low` and `high`; `low` if `high` is less."""
         below = self.smaller(value, high)
         ends = [low], [self.larger(high, low)]
         return self.choice(least(below - low), below, low, *ends)
@@ -212,7 +212,7 @@ class Atoms:
 
 
 class Waiting(Protocol):
-    """A condition that holds where a guard does; asked for once the guard holds."""
+    """A condition that holds if a guard does; used once the guard is known to hold."""
 
     @property
     def guard(self) -> Formula: ...
@@ -223,11 +223,11 @@ class Waiting(Protocol):
 
 @dataclass(eq=False)
 class Case:
-    """What is assumed. Cases are never changed; `assume` gives a new one.
+    """What is assumed. Cases are immutable; `assume` returns a new one.
 
-    `values` are those of conditions that are no comparison; `facts` are terms that are never negative;
-    `equal` gives atoms that equal a term. `choices` are conditions of which any may be the one that holds;
-    what is `waiting` holds where its guard does.
+    `values` are those of conditions that are not comparisons; `facts` are terms that are never negative;
+    `equal` gives atoms that equal a term. `choices` are sets of conditions of which one holds; a `waiting`
+    condition holds if its guard does.
     """
 
     atoms: Atoms
@@ -239,21 +239,21 @@ class Case:
 
     def __post_init__(self) -> None:
         self._reduced: dict[Atom, Term | None] = {}
-        self._known: dict[Term, tuple[bool, int]] = {}  # whether proven, and how deep that was tried
+        self._known: dict[Term, tuple[bool, int]] = {}  # whether proven, and at which depth that was tried
         self._steps = 0
-        self._stale = False  # whether something has come to be known that was not looked at
+        self._stale = False  # whether new knowledge has not been propagated yet
         self._index: dict[Monomial, list[Term]] | None = None
 
     # Assuming.
 
     def assume(self, formula: Formula) -> Case | None:
-        """The case in which a condition holds, too; None where it cannot."""
+        """The case in which a condition also holds; None if that is impossible."""
         new = replace(self, values=dict(self.values), equal=dict(self.equal))
         new._known = {value: found for value, found in self._known.items() if found[0]}
         return new._settled() if new._assume(formula) else None
 
     def _assume(self, formula: Formula) -> bool:
-        """Add a condition, and say whether that is possible as far as one can see."""
+        """Adds a condition; returns whether that is possible, as far as can be seen."""
         match formula:
             case bool():
                 return formula
@@ -305,7 +305,7 @@ class Case:
         self._stale = True
 
     def _chosen(self, name: object) -> list[Formula]:
-        """The conditions that hold of what has one value of several."""
+        """The conditions that hold for a value that is one of several."""
         true = (formula for formula, value in self.values.items() if value and isinstance(formula, tuple))
         return [one for one in true if one[0] == "is" and one[1][:2] == ("one of", name)]  # type: ignore[index]
 
@@ -314,12 +314,12 @@ class Case:
         self._stale = True
 
     def _forget(self) -> None:
-        """What was worked out before more came to be known is worked out anew."""
+        """Discards results from before more was known."""
         self._reduced, self._index, self._stale = {}, None, False
         self._known = {value: found for value, found in self._known.items() if found[0]}
 
     def _equate(self, value: Term) -> bool:
-        """Add that a term is 0: an atom that stands alone in it gives way to the rest."""
+        """Adds that a term is 0: an atom that stands alone in it is replaced by the rest."""
         if value.constant is not None:
             return value.constant == 0
         for monomial, factor in value.items.items():
@@ -340,7 +340,7 @@ class Case:
         return True
 
     def _settled(self) -> Case | None:
-        """The case with all that follows from what has come to be known."""
+        """The case with all consequences of new knowledge."""
         while True:
             if self._stale:
                 self._forget()
@@ -368,11 +368,11 @@ class Case:
                 return self
 
     def holds(self, formula: Formula) -> bool | None:
-        """Whether a condition holds; None where a few steps do not prove it."""
+        """Whether a condition holds; None if a few steps do not prove it either way."""
         return self.says(formula, self.proves_quickly)
 
     def says(self, formula: Formula, proves: Callable[[Term], bool] | None = None) -> bool | None:
-        """Whether a condition holds, as far as it is written down; comparisons may be proven."""
+        """Whether a condition holds according to what is recorded; comparisons may be proven."""
         if formula in self.values:
             return self.values[formula]
         match formula:
@@ -406,7 +406,7 @@ class Case:
     # Terms as they are in this case.
 
     def reduced(self, value: Term) -> Term:
-        """The term with what is equal written the same way."""
+        """The term in a normal form, in which equal things are written the same way."""
         new = {atom: found for atom in value.atoms if (found := self._atom(atom)) is not None}
         if not new:
             return value
@@ -420,9 +420,9 @@ class Case:
         return result
 
     def _atom(self, atom: Atom) -> Term | None:
-        """What an atom is written as; None where that is itself."""
+        """What replaces an atom; None if nothing does."""
         if atom not in self._reduced:
-            self._reduced[atom] = None  # as it is, while its own parts are asked for
+            self._reduced[atom] = None  # unchanged while its own parts are being reduced
             found = self._rewritten(atom)
             self._reduced[atom] = None if found == Term({(atom,): 1}) else found
         return self._reduced[atom]
@@ -468,9 +468,9 @@ class Case:
         return result
 
     def _open(self, value: Term) -> Iterator[Formula]:
-        """Conditions that are not decided and stand in the way, the nearest first."""
+        """Undecided conditions that stand in the way, nearest first."""
         todo, seen = list(value.atoms), set(value.atoms)
-        for atom in todo:  # grows
+        for atom in todo:  # grows during the loop
             if atom.key[0] == "choice":
                 test: Formula = atom.key[1]  # type: ignore[assignment]
                 inner = (one.key[1] for one in _mentioned(test) if one.key[0] == "choice")
@@ -496,13 +496,13 @@ class Case:
         if proven or tried >= depth:
             return proven
         self._steps += 1
-        self._known[value] = (False, depth)  # while it is asked for
+        self._known[value] = (False, depth)  # while the proof is in progress
         proven = any(self._proves(smaller, depth - 1) for smaller in self._smaller(value))
         self._known[value] = (proven, depth if proven or self._steps <= MAX_STEPS else tried)
         return proven
 
     def _smaller(self, value: Term) -> Iterator[Term]:
-        """Terms that are at most this one, where that leads on."""
+        """Terms that are at most this one, as far as they are promising."""
         for fact in self._facts_like(value):
             yield value - fact
         for atom in sorted(value.atoms, key=lambda atom: -atom.rank):
@@ -517,7 +517,7 @@ class Case:
                     yield value * abs(whole // here) - fact * abs(whole // factor)
 
     def _facts_like(self, value: Term) -> Iterator[Term]:
-        """Facts that are this term but for the constant."""
+        """Facts that differ from this term only in the constant."""
         for monomial in value.items:
             if monomial:
                 for fact in self._with.get(monomial, ()):
@@ -527,9 +527,9 @@ class Case:
 
     @property
     def _with(self) -> dict[Monomial, list[Term]]:
-        """The facts that have a monomial."""
+        """The facts that contain a monomial."""
         if self._index is None:
-            self._index = _by_monomial(self.facts)  # while they are reduced, which asks for proofs
+            self._index = _by_monomial(self.facts)  # while they are reduced, which needs proofs itself
             reduced = tuple(dict.fromkeys(map(self.reduced, self.facts)))
             self._index = _by_monomial(reduced)
             self._known = {value: found for value, found in self._known.items() if found[0]}
@@ -543,7 +543,7 @@ class Case:
                 yield whole + b - 1 - a
 
     def _without(self, value: Term, atom: Atom) -> Iterator[Term]:
-        """The term with the atom's least and greatest values in its place."""
+        """The term with the atom replaced by its least and greatest values."""
         rest: dict[Monomial, int] = {}
         below: dict[Monomial, int] = {}
         above: dict[Monomial, int] = {}
@@ -600,7 +600,7 @@ def _by_monomial(facts: Iterable[Term]) -> dict[Monomial, list[Term]]:
 
 
 def _literals(formula: Formula) -> Iterator[Formula]:
-    """The parts of a condition that are no comparison and made of nothing."""
+    """The parts of a condition that are neither comparisons nor compound."""
     match formula:
         case ("not" | "and" | "or", *parts):
             for part in parts:
@@ -610,7 +610,7 @@ def _literals(formula: Formula) -> Iterator[Formula]:
 
 
 def _divided(a: Term, b: Term) -> tuple[Term, Term]:
-    """What of `a` is a multiple of `b`, divided by it, and the rest; of one monomial alone."""
+    """The part of `a` that is a multiple of `b`, divided by it, and the rest; only for single monomials."""
     if len(b.items) != 1:
         return term(0), a
     ((divisor, size),) = b.items.items()
@@ -628,7 +628,7 @@ def _divided(a: Term, b: Term) -> tuple[Term, Term]:
 
 
 def _inside(value: Term) -> dict[Atom, None]:
-    """The atoms of a term, and those that these are made of, in an order that does not change."""
+    """The atoms of a term, and those that they are made of, in a fixed order."""
     found: dict[Atom, None] = {}
     todo = list(value.atoms)
     while todo:
@@ -642,7 +642,7 @@ def _inside(value: Term) -> dict[Atom, None]:
 
 
 def _mentioned(formula: Formula) -> dict[Atom, None]:
-    """The atoms of a condition, likewise."""
+    """The atoms of a condition, in the same way."""
     match formula:
         case (">=" | "==", Term() as value):
             return _inside(value)

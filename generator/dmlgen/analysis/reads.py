@@ -1,10 +1,10 @@
-"""Where the definitions of an operator read, and whether that is proven to be inside of what they read.
+"""Where an operator's definitions read, and whether those reads are proven to be in bounds.
 
-For each combination of dimension counts lists are of known length, so that a coordinate is one term for each
-dimension. What is known: `at` lies in the tensor that is defined and loop variables in their ranges;
-conditions on the way to a read hold; and rules that every valid description keeps make sizes equal and bound
-members. A rule that is advice, that is new in a later feature level or that ended in one proves nothing.
-Nothing is known of floats, nor of elements.
+For each combination of dimension counts, lists have a known length, so a coordinate is one term per
+dimension. It is known that `at` lies in the tensor being defined and loop variables in their ranges, that the
+conditions on the way to a read hold, and that rules which every valid description satisfies make sizes equal
+and bound members. A rule that is advice, or that applies only at some feature levels, proves nothing.
+Nothing is known of floats and elements.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from dmlgen.registry import (
 )
 
 Value: TypeAlias = "Term | tuple[Term, ...] | Formula | None"
-"""An integer, a list, a truth value; of anything else what tells it apart; None where there is none."""
+"""An integer, a list or a boolean; for anything else a value that identifies it; None if there is none."""
 Environment: TypeAlias = Mapping[str, Value]
 T = TypeVar("T")
 
 
 class Undecided(Exception):
-    """What is asked depends on a condition of which nothing is known."""
+    """The question depends on a condition of which nothing is known."""
 
     def __init__(self, formula: Formula) -> None:
         self.formula = formula
@@ -45,7 +45,7 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Read:
-    """A read in the value of a tensor `of` an operator; `fault` says why it may be outside, if it may."""
+    """A read in the value of the tensor `of`; `fault` says why it may be out of bounds, if it may."""
 
     of: str
     node: ir.Load | ir.Entry
@@ -53,7 +53,7 @@ class Read:
 
 
 def reads_of(registry: Registry, operator: Operator, most: int = MAX_COMBINATIONS) -> list[Read]:
-    """The reads of an operator's definition, each once, for up to so many choices of dimension counts."""
+    """The reads of an operator's definition, without duplicates, for a limited number of dimension counts."""
     if operator.defines is None:
         return []
     rules = _lasting(operator.rules, operator.since)
@@ -77,10 +77,10 @@ def recurrence_faults(
     types: Mapping[str, NumberType],
     counts: Iterable[Counts],
 ) -> Iterator[tuple[str, ir.Load | ir.Entry | None, str]]:
-    """What is not proven of recurrences: the tensor, the read or None for its sizes, and what may be wrong.
+    """What is not proven of recurrences: the tensor, the read (None for its sizes), and what may be wrong.
 
-    One step is worked out after the other, and in each the tensors of a group from the first to the last: at
-    its own step a tensor reads those above it, at earlier ones all of the group.
+    Steps are computed one after the other, and in each step the tensors of a group from first to last. So a
+    tensor reads those above it at its own step, and all of the group at earlier ones.
     """
     if not defines.recurrences:
         return
@@ -92,7 +92,7 @@ def recurrence_faults(
 
 
 def _lasting(rules: Iterable[Rule], since: FeatureLevel) -> list[Rule]:
-    """The rules that every valid description keeps."""
+    """The rules that every valid description satisfies, at all levels."""
     return [
         rule
         for rule in rules
@@ -115,9 +115,9 @@ class _Reads:
         self.kept = {tensor.name: tensor for tensor in defines.tensors}
         self.atoms = Atoms()
         self.base = self.case = Case(self.atoms)
-        self._reading: dict[int, bool] = {}  # whether a node has a read in it
+        self._reading: dict[int, bool] = {}  # whether a node contains a read
         self._rules = [check for rule in rules for check in rule.checks]
-        self._early: dict[str, int] = {}  # how many steps before its own a recurrence may read, by tensor
+        self._early: dict[str, int] = {}  # by tensor: how many steps before its own a recurrence may read
 
     def recurrence_faults(self) -> Iterator[tuple[str, ir.Load | ir.Entry | None, str]]:
         """What is not proven of recurrences."""
@@ -145,12 +145,12 @@ class _Reads:
         return bool(own and other and self.case.holds(zero(own[0] - other[0])))
 
     def _start(self) -> Case | None:
-        """What the rules say."""
+        """The case that the rules establish."""
         waiting = tuple(_Rule(self, check) for check in self._rules)
         return Case(self.atoms, waiting=waiting).assume(True)
 
     def __iter__(self) -> Iterator[Read]:
-        """Each read as often as the definition comes to it."""
+        """Each read, as often as the definition reaches it."""
         base = self._start()
         if base is None:
             return
@@ -163,7 +163,7 @@ class _Reads:
                 yield from self._value(name, value, case)
 
     def _value(self, name: str, value: ir.Expr, case: Case) -> Iterator[Read]:
-        """The reads of the value of a tensor, at any coordinate of it."""
+        """The reads in the value of a tensor, at any coordinate."""
         try:
             self.case = case
             sizes = self._sizes(name)
@@ -171,7 +171,7 @@ class _Reads:
             at = None
             if sizes is not None:
                 at = tuple(self._turn(("at",), place, 0, size - 1) for place, size in enumerate(sizes))
-                inner = case.assume(both(least(size - 1) for size in sizes))  # there is a coordinate
+                inner = case.assume(both(least(size - 1) for size in sizes))  # since there is a coordinate
                 if inner is None:
                     return
                 case = inner
@@ -186,7 +186,7 @@ class _Reads:
         yield from found
 
     def _turn(self, name: Key, place: int, lower: Term | int, upper: Term | int) -> Term:
-        """A variable from `lower` to `upper`; the same one where name, place and ends are."""
+        """A variable from `lower` to `upper`; the same one for equal name, place and bounds."""
         low, high = term(lower), term(upper)
         if low == high:
             return low
@@ -302,7 +302,7 @@ class _Reads:
         yield node, ""
 
     def _is_earlier(self, coordinate: ir.Expr, steps: int, env: Environment, case: Case) -> bool:
-        """Whether a coordinate is at least so many steps before the one that is worked out."""
+        """Whether a coordinate is at least so many steps before the current one."""
         self.case = case
         found, at = self.entries(coordinate, env), env.get("at")
         if not found or not isinstance(at, tuple) or not at:
@@ -311,7 +311,7 @@ class _Reads:
         return isinstance(step, Term) and case.proves(step - found[0] - steps)
 
     def _turns(self, node: ir.Fold, env: Environment) -> Iterator[tuple[Environment, Formula]]:
-        """The loop variables, and that there is a turn; turn by turn where they number dimensions."""
+        """The case inside loops, which have an iteration; unrolled if their variables index dimensions."""
         if node.unrolled:
             each = node.loops[0]
             for place in self._places(each.first, each.last, env):
@@ -319,7 +319,7 @@ class _Reads:
             return
         inner, turns = dict(env), []
         for each in node.loops:
-            # A function that is called in a loop may have a loop whose variable has the same name.
+            # A function called in a loop can have a loop variable of the same name.
             name, key = each.variable.name, (each.variable.name, id(node))
             if each.variable.type == ir.INT:
                 low = term(0) if each.first is None else self.integer(each.first, env)
@@ -338,7 +338,7 @@ class _Reads:
         yield inner, both(turns)
 
     def _places(self, lower: ir.Expr | None, upper: ir.Expr, env: Environment) -> Iterator[Term]:
-        """The values of a variable that numbers dimensions; any value where they are not known."""
+        """The values of a variable that indexes dimensions; any value if they are unknown."""
         places = self._range(lower, upper, env)
         if places is None:
             yield self.atoms.atom("unknown", *self._same(upper, env))
@@ -358,7 +358,7 @@ class _Reads:
     # Values.
 
     def value(self, node: ir.Expr, env: Environment) -> Value:
-        """What an expression is."""
+        """The value of an expression."""
         match node.type.kind:
             case "int":
                 return self.integer(node, env)
@@ -370,11 +370,11 @@ class _Reads:
         return ("unknown", *self._same(node, env))
 
     def _unknown(self, node: ir.Expr, env: Environment) -> Term:
-        """An integer of which nothing is known but that it is the same wherever it is asked for."""
+        """An unknown integer, which is the same wherever it is asked for."""
         return self.atoms.atom("unknown", *self._same(node, env))
 
     def _same(self, node: ir.Expr, env: Environment) -> Key:
-        """What tells the values of a node apart."""
+        """What distinguishes the values of a node."""
         names = sorted(free_locals(node))
         return (id(node), *(value for name in names for value in _flattened(env.get(name))))
 
@@ -456,7 +456,7 @@ class _Reads:
         return found
 
     def _if(self, formula: Formula, value: Callable[[], T]) -> T:
-        """A value that is asked for where a condition holds alone."""
+        """A value that is only evaluated where a condition holds."""
         before = self.case
         self.case = before.assume(formula) or before
         try:
@@ -473,7 +473,7 @@ class _Reads:
         return formula if value is None else value
 
     def _entry(self, sequence: tuple[Term, ...], index: Term) -> Term:
-        """One entry of a list; 0 where it has none."""
+        """One entry of a list; 0 if it is out of range."""
         place = self.case.reduced(index).constant
         if place is not None:
             return sequence[place] if 0 <= place < len(sequence) else term(0)
@@ -531,7 +531,7 @@ class _Reads:
         return None
 
     def entries(self, node: ir.Expr, env: Environment) -> tuple[Term, ...] | None:
-        """A list of integers; None where its length is not known."""
+        """A list of integers; None if its length is unknown."""
         match node:
             case ir.Local(name=name):
                 found = env.get(name)
@@ -602,7 +602,7 @@ class _Reads:
         return None
 
     def _entries_of_place(self, node: ir.Fold, each: ir.Each, env: Environment) -> tuple[Term, ...] | None:
-        """Of a coordinate at which something is greatest or least: one that is as far as its loop goes."""
+        """The coordinate at which something is greatest or least: any that its loop reaches."""
         last_ = self.entries(each.last, env)
         first_ = self.entries(each.first, env) if each.first is not None else (term(0),) * len(last_ or ())
         if first_ is None or last_ is None or len(first_) != len(last_):
@@ -628,7 +628,7 @@ class _Reads:
         return ("is", ("unknown", *self._same(node, env)))
 
     def formula(self, node: ir.Expr, env: Environment) -> Formula:
-        """A truth value."""
+        """A boolean."""
         match node:
             case ir.Number(value=bool(value)):
                 return value
@@ -678,7 +678,7 @@ class _Reads:
         return self._opaque(node, env)
 
     def _logic(self, op: str, operands: tuple[ir.Expr, ...], env: Environment) -> Formula:
-        """Conditions of which each is asked for where those before do not decide."""
+        """Conditions, each of which is evaluated only where the ones before it do not decide."""
         first, *rest = operands
         formula = self._simplified(self.formula(first, env))
         if not rest or formula is (op == "or"):
@@ -729,7 +729,7 @@ def _flattened(value: Value) -> Iterator[object]:
 
 
 class _Rule:
-    """A check of a rule: its condition holds where its guard does, which is worked out from nothing else."""
+    """A check of a rule: its condition holds where its guard does."""
 
     def __init__(self, reads: _Reads, check: Check) -> None:
         self._reads, self._check = reads, check
@@ -747,7 +747,7 @@ class _Rule:
         return case is not None and self._within(case, lambda: both(self._conditions(0, {})), True)
 
     def _within(self, case: Case, formula: Callable[[], Formula], otherwise: bool) -> Formula:
-        """A condition as the case shows it; `otherwise` where that depends on what is not known."""
+        """A condition in its simplest form in a case; `otherwise` if it depends on something unknown."""
         before, self._reads.case = self._reads.case, case
         try:
             return formula()

@@ -1,8 +1,9 @@
-"""Public pages of DirectML against the specs: what agrees, what an erratum overrules, what is new.
+"""Audits public pages of DirectML against the specs: what agrees, what an erratum overrules, what is new.
 
-`read` makes a page of a file, whatever form it has; `members`, `tables` and `sentences` find what it states;
-`operators`, `structs` and `topics` hold that against the registry; `compare` puts it together for a page and
-`report` prints it. A statement that differs is known where an erratum has it, word by word, under `stated`.
+`read` parses a page from a file in any form; `members`, `tables` and `sentences` find its statements;
+`operators`, `structs` and `topics` compare them with the registry; `compare` combines the results for a page
+and `report` prints them. A statement that differs is known if an erratum quotes it, word for word, under
+`stated`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dmlgen.registry import Registry
 
 
 def audit(registry: Registry, paths: Iterable[Path]) -> list[Result]:
-    """The results of pages, in the order given. OSError for a file that cannot be read."""
+    """The results for pages, in the given order. OSError for a file that cannot be read."""
     return [compare(registry, read(path)) for path in paths]
 
 

@@ -1,4 +1,4 @@
-"""A page against the registry: what it is about, every statement with its verdict, what was recognised."""
+"""Compares a page with the registry: its subject, every statement with its verdict, what was recognised."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Subject = Operator | Struct | Enum | None
 
 @dataclass(frozen=True)
 class Result:
-    """What comes of one page.
+    """The result for one page.
 
-    `guessed` says how its subject was found where the page does not name it; `faults` are what could not be
-    read, `unread` sentences among constraints that have no known form, `other_tables` tables that hold
-    nothing of what specs state.
+    `guessed` says how its subject was found if the page does not name it; `faults` are parts that could not
+    be read, `unread` sentences among the constraints in an unknown form, `other_tables` tables without facts
+    that specs state.
     """
 
     page: Page
@@ -47,7 +47,7 @@ class Result:
 
 
 def compare(registry: Registry, page: Page) -> Result:
-    """All statements of the page, each once, in the order of its lines."""
+    """All statements of the page, without duplicates, in the order of its lines."""
     subject, guessed, faults = _subject(registry, page)
     faults = [*page.faults, *faults, *(one for one in support_tables(page) if isinstance(one, Fault))]
     found = [] if page.faults and not page.blocks else list(_verdicts(registry, subject, page))
@@ -68,7 +68,7 @@ def compare(registry: Registry, page: Page) -> Result:
 
 
 def _errata(registry: Registry, subject: Subject) -> Iterator[Erratum]:
-    """The errata that pages of this subject may show; those of all operators where a page is about none."""
+    """The errata that pages on this subject may show; those of all operators if the page has no operator."""
     yield from registry.errata
     if isinstance(subject, Operator):
         yield from subject.errata
@@ -103,22 +103,22 @@ def _verdicts(registry: Registry, subject: Subject, page: Page) -> Iterator[Verd
 
 
 def _about(subject: Struct | Enum, verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
-    """The same with the subject's name in every statement, as errata of all of them stand in one list."""
+    """The same with the subject's name in every statement, because errata of all subjects are in one list."""
     return (replace(one, says=f"{subject.c_name}, {one.says}") for one in verdicts)
 
 
 def _untranslated(text: str) -> Iterator[str]:
-    """What a translation has to leave alone: numbers, and names with capitals or digits in the middle."""
+    """What a translation has to leave unchanged: numbers, and names with capitals or digits inside."""
     return (word for word in _WORD.findall(text) if word.isdecimal() or _NAME.fullmatch(word))
 
 
 def _is_prose(page: Page) -> bool:
-    """Whether the page says of itself that it is an article, no reference."""
+    """Whether the page declares itself an article rather than a reference."""
     return page.front.get("ms.topic", ("", 0))[0] in ("concept-article", "article", "conceptual")
 
 
 def _subject(registry: Registry, page: Page) -> tuple[Subject, str, list[Fault]]:
-    """What the page is about; how that was found out, where it does not say so itself."""
+    """The subject of the page, and how it was found if the page does not state it."""
     subjects: dict[str, Operator | Struct | Enum] = {one.c_name: one for one in registry.declared_enums}
     subjects |= {one.c_name: one for one in registry.structs.values()}
     for operator in registry.operators:
@@ -141,7 +141,7 @@ def _subject(registry: Registry, page: Page) -> tuple[Subject, str, list[Fault]]
 
 
 def _by_members(registry: Registry, page: Page) -> tuple[Subject, str, list[Fault]]:
-    """The operator with the members that the page describes; the one with most of them, if it is alone."""
+    """The operator whose members the page describes; the one with most of them, if it is unique."""
     listed = described(page)
     if listed is None:
         return None, "", []

@@ -1,4 +1,4 @@
-"""What a page says of fields that tensors have in common, and of ranges, against the rules."""
+"""Compares what a page says about equal tensor fields and ranges with the rules."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dmlgen.audit.sentences import Bound, Crossed, Same, SameButAxis, Unread, co
 from dmlgen.audit.verdict import Verdict
 from dmlgen.registry import Operator
 
-_LISTED = ("DataType", "DimensionCount")  # what pages list; sizes they explain in ways not read here
+_LISTED = ("DataType", "DimensionCount")  # pages list these; how they explain sizes is not parsed here
 
 
 def compare_constraints(operator: Operator, page: Page) -> Iterator[Verdict]:
-    """Each constraint of a known form; then what the rules demand of data types and ranks without it."""
+    """Each constraint of a known form; then what the rules require of data types and ranks beyond these."""
     equalities = Equalities(operator)
     place = operator.places.get("rules", operator.position)
     stated = list(constraints(page))
@@ -58,7 +58,7 @@ def _bound(operator: Operator, equalities: Equalities, one: Bound) -> Verdict:
 
 
 def _unstated(equalities: Equalities, stated: Iterable[Same]) -> Iterator[Verdict]:
-    """Tensors that rules bind to each other, where no statement on the page does."""
+    """Tensors that rules tie to each other although no statement on the page does."""
     for field in _LISTED:
         groups = [
             set(one.tensors) for one in stated if one.field in (field, "Sizes"[: 5 * (field != "DataType")])

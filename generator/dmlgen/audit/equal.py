@@ -1,4 +1,4 @@
-"""Which fields of tensors are equal, and which bounds integers have, by an operator's rules."""
+"""Which fields of tensors are equal, and which bounds integers have, according to an operator's rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
 
 
 class Equalities:
-    """The tensors of an operator in classes of those that have a field in common."""
+    """Groups the tensors of an operator by equal values of a field."""
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
@@ -28,7 +28,7 @@ class Equalities:
         self._of: dict[tuple[str, ...], dict[str, str]] = {}
 
     def are_equal(self, field: str, tensors: tuple[str, ...]) -> bool:
-        """Whether the rules, or tables with one dimension count, make the tensors agree in the field."""
+        """Whether the rules, or tables with a single dimension count, make the tensors agree in the field."""
         classes = self._classes((field, "Sizes") if field == "DimensionCount" else (field,))
         if field == "DimensionCount" and self._have_one_count(tensors):
             return True
@@ -40,7 +40,7 @@ class Equalities:
         return [tensor, *(name for name in others if self.are_equal(field, (tensor, name)))]
 
     def demanded(self, field: str) -> list[list[str]]:
-        """The classes of several tensors that rules on the very field make."""
+        """The classes of several tensors that rules on this very field create."""
         classes = self._classes((field,))
         groups: dict[str, list[str]] = {}
         for name, of in classes.items():
@@ -48,7 +48,7 @@ class Equalities:
         return [names for names in groups.values() if len(names) > 1]
 
     def position(self, field: str, tensors: tuple[str, ...]) -> Position:
-        """The first rule that compares the field of two of the tensors; else the rules."""
+        """The first rule that compares the field of two of the tensors; otherwise the rules."""
         for rule in self._rules:
             for check in rule.checks:
                 if len({name for name, _ in _equal(check, field)} & set(tensors)) > 1:
@@ -56,7 +56,7 @@ class Equalities:
         return self._operator.places.get("rules", self._operator.position)
 
     def _classes(self, fields: tuple[str, ...]) -> dict[str, str]:
-        """For every tensor, one that stands for all that agree with it in one of the fields."""
+        """Maps every tensor to a representative of all that agree with it in one of the fields."""
         if fields not in self._of:
             classes = {member.name: member.name for member in self._operator.tensors}
             by_value: dict[str, str] = {}
@@ -68,7 +68,7 @@ class Equalities:
         return self._of[fields]
 
     def _pairs(self, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        """A tensor, and in words what its field equals; first of all the field itself."""
+        """A tensor, and what its field equals in words; the field itself comes first."""
         for field in fields:
             for member in self._operator.tensors:
                 yield member.name, f"{member.name}.{field}"
@@ -83,7 +83,7 @@ class Equalities:
 
 
 def _equal(check: Check, field: str) -> Iterator[tuple[str, str]]:
-    """For a check that wants a tensor's field to equal something: the tensor, and that in words."""
+    """For a check that equates a tensor's field with something: the tensor, and that in words."""
     condition = check.condition
     if not isinstance(condition, ir.Compare) or condition.op != "==" or not _always(check):
         return
@@ -102,7 +102,7 @@ def _words(node: ir.Expr) -> str:
 
 
 def _field_of(node: ir.Expr, field: str, check: Check) -> str:
-    """The tensor, or array of tensors, whose field an expression is, in a loop each entry of it; else ""."""
+    """The tensor (or array) whose field an expression is, in a loop for each entry; otherwise ""."""
     match node:
         case ir.Definition(value=value):
             return _field_of(value, field, check)
@@ -117,12 +117,12 @@ def _field_of(node: ir.Expr, field: str, check: Check) -> str:
 
 
 def _always(check: Check) -> bool:
-    """Whether a check holds wherever its members are there at all, and in each turn of its loops."""
+    """Whether a check applies whenever its members are present, and in each iteration of its loops."""
     return all(map(_is_whole, check.loops)) and _is_presence(check.guard)
 
 
 def _is_whole(loop: ir.Loop) -> bool:
-    """Whether a loop takes all dimensions of a tensor, or all entries of an array."""
+    """Whether a loop covers all dimensions of a tensor, or all entries of an array."""
     match loop:
         case ir.Loop(
             lower=ir.Number(value=0),
@@ -145,7 +145,7 @@ def _is_presence(guard: ir.Expr | None) -> bool:
 
 
 def bounds(operator: Operator, member: str, bound: str) -> Iterator[tuple[str, Rule]]:
-    """How, by the rules, a member, or each entry of an array, compares with a bound: operators, rules."""
+    """How, by the rules, a member or each entry of an array compares with a bound: operators, rules."""
     for rule in operator.rules:
         if rule.until is not None or rule.advice:
             continue
@@ -174,7 +174,7 @@ def _subject(node: ir.Expr) -> str:
 
 
 def rule_but_axis(operator: Operator, axis: str, tensors: tuple[str, str]) -> Rule | None:
-    """The rule, if any, by which two tensors have all sizes in common but that along an axis."""
+    """The rule, if any, that makes two tensors agree in all sizes except that along an axis."""
     for rule in operator.rules:
         for check in rule.checks:
             match check:
@@ -194,7 +194,7 @@ def rule_but_axis(operator: Operator, axis: str, tensors: tuple[str, str]) -> Ru
 
 
 def _sizes_at(node: ir.Expr, d: ir.Local) -> set[str]:
-    """The two tensors whose sizes at a dimension have to be equal."""
+    """The two tensors whose sizes in a dimension must be equal."""
     match node:
         case ir.Compare(
             op="==",

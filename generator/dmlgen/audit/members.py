@@ -1,4 +1,4 @@
-"""What a page says of the members of a struct: lists, type lines, C declarations."""
+"""Finds what a page says about the members of a struct: lists, type lines, C declarations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class StatedType:
-    """The type of a member: `base` is DML_TENSOR_DESC, `count` the member that is said to give the length."""
+    """The type of a member: `base` is like DML_TENSOR_DESC, `count` is the member stated as its length."""
 
     line: int
     base: str
@@ -38,7 +38,7 @@ class StatedMember:
 
 @dataclass(frozen=True)
 class MemberList:
-    """The members of a struct, in the order of the page. `struct` is its name where one is given there."""
+    """The members of a struct, in page order. `struct` is its name if the page gives it there."""
 
     line: int
     struct: str
@@ -82,9 +82,9 @@ def _is_type(block: object) -> bool:
 
 
 def _type_line(block: Paragraph, is_plain: bool) -> StatedType:
-    """What follows "Type:": annotations, then the type, mostly in bold, with or without a star at its end.
+    """Parses what follows "Type:": annotations, then the type, mostly in bold, with or without a final star.
 
-    In Markdown, the stars at the end are two of the bold type and one, escaped or not, of the pointer.
+    In Markdown, two of the stars at the end belong to the bold type and one, escaped or not, to the pointer.
     """
     found = _TYPE_LINE.match(block.source)
     text = (found[1] if found else "").strip()

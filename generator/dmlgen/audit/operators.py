@@ -1,4 +1,4 @@
-"""A page of an operator against its spec: members, tables, constraints, levels, shared buffers."""
+"""Compares an operator's page with its spec: members, tables, constraints, levels, shared buffers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dmlgen.registry import FeatureLevel, Member, Operator, Registry, Support
 
 
 def compare_operator(registry: Registry, operator: Operator, page: Page) -> Iterator[Verdict]:
-    """All that the page states of the operator, and what it leaves out of lists and tables."""
+    """Everything the page states about the operator, and what its lists and tables leave out."""
     names = (operator.c_name, operator.c_alias)
     for listed in declarations(page):
         if listed.struct in names:
@@ -44,7 +44,7 @@ class _Tables:
         self._blocks = _blocks(operator)
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Cell by cell; then what tables leave out."""
+        """The verdicts, cell by cell; then what tables leave out."""
         stated: set[str] = set()
         for table, level in self._with_levels():
             stated.add(level)
@@ -60,7 +60,7 @@ class _Tables:
                 yield Verdict(line, f"no table of {level}{dated}", f"a table of {level}", place)
 
     def _fault_of(self, level: str) -> str:
-        """Why there should be no table of its own for a level; "" if there should."""
+        """Why there should be no separate table for a level; "" if there should."""
         if level not in self._registry.level:
             return "there is no such level"
         if level not in self._operator.support:
@@ -73,8 +73,11 @@ class _Tables:
         return self._operator.places["support"]
 
     def _with_levels(self) -> Iterator[tuple[SupportTable, str]]:
-        """Each table with its level. Where none is stated, the last table is that of the level that the
-        operator came with, and those above it are of the next levels that have one of their own."""
+        """Each table with its level.
+
+        If none is stated, the last table is that of the level that introduced the operator, and those above
+        it belong to the next levels that have one.
+        """
         unstated = [table for table in self._tables if table.level is None]
         oldest_first = [*self._blocks, *("?" for _ in unstated)]
         taken = dict(zip(map(id, reversed(unstated)), oldest_first, strict=False))
@@ -134,7 +137,7 @@ def _blocks(operator: Operator) -> dict[str, tuple[Support, ...]]:
 
 
 def _fits(when: ir.Expr | None, case: str) -> bool:
-    """Whether a row of the spec is about an enumerator."""
+    """Whether a row of the spec concerns an enumerator."""
     match when:
         case None:
             return True
@@ -147,7 +150,7 @@ def _fits(when: ir.Expr | None, case: str) -> bool:
 
 
 def _kind(operator: Operator, member: Member, level: FeatureLevel) -> str:
-    """What a table calls the tensor; one that rules demand at the level is not optional there."""
+    """How a table describes the tensor; one that rules require at the level is not optional there."""
     if member.count:
         return f"array of {member.role}s"
     demanded = (
@@ -187,7 +190,7 @@ def _availability(registry: Registry, operator: Operator, page: Page) -> Iterato
 
 
 def _newer(registry: Registry, one: sentences.Introduced, place: Position) -> Iterator[Verdict]:
-    """Since when there is another operator."""
+    """The level that introduced another operator."""
     others = [other for other in registry.operators if one.newer in (other.c_name, other.c_constant)]
     says = f"{one.newer} introduced in {one.level or f'DirectML {one.version}'}"
     for other in others:
@@ -198,7 +201,7 @@ def _newer(registry: Registry, one: sentences.Introduced, place: Position) -> It
 
 
 def _same_version(stated: str, ours: str) -> bool:
-    """1.4 is 1.4.0."""
+    """Whether 1.4 and 1.4.0 are the same version."""
     return f"{stated}.0.0".split(".")[:3] == ours.split(".")
 
 

@@ -1,4 +1,4 @@
-"""What a documentation page consists of, whatever form it has: blocks of text, each with its line."""
+"""The parts of a documentation page in any form: blocks of text, each with its line."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Running text without markup. The lines of the file are joined by LF; `depth` of a list item is its
-    indentation, that of a paragraph None. `source` is the same with its markup."""
+    """Running text without markup.
+
+    The lines of the file are joined by LF; `depth` is the indentation of a list item, None for a paragraph.
+    `source` is the same with its markup.
+    """
 
     line: int
     text: str
@@ -70,7 +73,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Translation:
-    """A translated text, with the English one that a machine-translated page has beside it."""
+    """A translated text, with the English original that a machine-translated page includes."""
 
     line: int
     text: str
@@ -79,7 +82,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class Section:
-    """What stands below a heading up to the next one; `path` has the headings above it and its own."""
+    """The content below a heading up to the next one; `path` has the headings above it and its own."""
 
     path: tuple[Heading, ...]
     blocks: tuple[Block, ...]
@@ -102,7 +105,7 @@ class Page:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """The text above the first heading, then each heading's own."""
+        """The text above the first heading, then each heading's section."""
         path: tuple[Heading, ...] = ()
         blocks: list[Block] = []
         found: list[Section] = []

@@ -1,9 +1,9 @@
-"""Pages from files: two generations of Markdown, machine translations of them, and plain text.
+"""Parses pages: two generations of Markdown, machine translations of them, and plain text.
 
 A page is untrusted. Its size and the length of its lines are bounded, and each regular expression takes time
 linear in the line: what it repeats cannot match what follows. What cannot be read is a fault of the page.
 
-Lines are read one by one rather than by a Markdown library: plain text has no library, translations need
+Lines are read one by one rather than with a Markdown library: there is none for plain text, translations need
 their spans taken apart first, and every cell has to know its line.
 """
 
@@ -16,11 +16,11 @@ from pathlib import Path
 
 from dmlgen.audit.page import Block, Code, Fault, Form, Heading, Page, Paragraph, Row, Table, Translation
 
-MAX_BYTES = 1 << 18  # of a page; the largest public one has a sixth of it
+MAX_BYTES = 1 << 18  # the largest public page is a sixth of this
 MAX_LINE = 10_000  # characters
-MAX_HTML = 1 << 16  # characters of a table in HTML
-MAX_CELLS = 64  # of a row
-MAX_SPANS = 4  # within each other
+MAX_HTML = 1 << 16  # of an HTML table, in characters
+MAX_CELLS = 64  # in a row
+MAX_SPANS = 4  # nesting depth
 
 _FRONT = re.compile(r"([A-Za-z][\w.-]*):[ \t]*(.*)")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
@@ -35,7 +35,7 @@ _BROKEN_OFF = re.compile(r"[,;)]|\.(?!\.)")
 
 
 def read(path: Path) -> Page:
-    """The page in a file. OSError where there is none."""
+    """The page in a file. OSError if it cannot be read."""
     name = path.as_posix()
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
@@ -101,7 +101,7 @@ class _Reader:
         return front
 
     def _english(self, number: int, line: str) -> str:
-        """A line with each translated text replaced by the English one that follows it."""
+        """A line with each translated text replaced by the English original that follows it."""
         parts, texts = [""], [""]
         marks: list[str] = []
         for piece in _SPAN.split(line):
@@ -177,7 +177,7 @@ class _Reader:
         self._blocks.append(Table(first, header, tuple(rows)))
 
     def _is_header(self) -> bool:
-        """Whether the line is the header of a table, as the one below says."""
+        """Whether the line is the header of a table, judging by the one below."""
         at = self._at
         return at + 1 < len(self._lines) and "|" in self._lines[at] and _is_rule(self._lines[at + 1])
 
@@ -208,7 +208,7 @@ class _Reader:
         self._blocks.append(Table(first, rows[0].cells, whole))
 
     def _paragraph(self, form: Form) -> None:
-        """A list item, or lines up to what begins something else; in plain text mostly one line each."""
+        """A list item, or lines up to the start of something else; in plain text mostly one line each."""
         first, line = self._at + 1, self._lines[self._at]
         item = _ITEM.fullmatch(line)
         taken = [item[2] if item else line.removeprefix(">").lstrip()]
@@ -217,7 +217,7 @@ class _Reader:
             taken.append(self._lines[self._at])
             self._at += 1
         if form != "plain text" and len(taken) > 1 and _NAME.fullmatch(plain(taken[0])):
-            self._at -= len(taken) - 1  # a member's name above its type, with no empty line between
+            self._at -= len(taken) - 1  # a member's name above its type, without an empty line
             del taken[1:]
         depth = len(item[1].expandtabs(4)) if item else None
         text = (
@@ -228,7 +228,7 @@ class _Reader:
         self._blocks.append(Paragraph(first, text, "\n".join(taken), depth))
 
     def _continues(self, line: str, form: Form) -> bool:
-        if form == "plain text":  # it breaks lines at what once was marked up
+        if form == "plain text":  # it breaks lines where there used to be markup
             return _BROKEN_OFF.match(line) is not None
         rest = line.strip()
         starts = rest.startswith(("#", "```", "|", ">", "<table")) or _ITEM.fullmatch(line) is not None
@@ -236,7 +236,7 @@ class _Reader:
 
 
 def _is_rule(line: str) -> bool:
-    """Whether it is the line below the header of a table."""
+    """Whether it is the separator line below the header of a table."""
     text = line.strip()
     if "|" not in text or "-" not in text or not set(text) <= set("|:- \t"):
         return False
@@ -254,7 +254,7 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 class _Html(HTMLParser):
-    """The rows of a table in HTML; `first` is its line in the file."""
+    """The rows of an HTML table; `first` is its line in the file."""
 
     def __init__(self, first: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Statements in running text that have a fixed form: equal fields, ranges, levels, shared buffers.
+"""Finds statements in running text with a fixed form: equal fields, ranges, levels, shared buffers.
 
-Only whole sentences of a known form are read. Others of a list of constraints are given back as they are, to
-be reported; a sentence that is not understood is never taken for agreement.
+Only complete sentences of a known form are parsed. Other items in a list of constraints are returned unparsed
+and reported; a sentence that is not understood never counts as agreement.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dmlgen.audit.page import Page, Paragraph
 from dmlgen.audit.tables import level_in
 from dmlgen.registry import Member
 
-_LONGEST = 80  # characters in which fields are named
+_LONGEST = 80  # longest text that names fields, in characters
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"[^\s].*?(?:\.(?=\s|-|$)|$)", re.MULTILINE)
 _LIST = re.compile(r" ?, ?(?:and )?| and ")
@@ -44,14 +44,14 @@ _EXCEPT = re.compile(r"with the exception of the (\w+), are eligible")
 
 @dataclass(frozen=True)
 class Same:
-    """Tensors that have a field in common."""
+    """Tensors whose field is the same."""
 
     line: int
     field: str
     tensors: tuple[str, ...]
 
     def with_input(self, inputs: Sequence[Member]) -> Same:
-        """The same with the one input by its name, where the page says "the input tensor"."""
+        """The same with the only input by its name, if the page says "the input tensor"."""
         if len(inputs) != 1:
             return self
         names = (inputs[0].name if name == "input" else name for name in self.tensors)
@@ -60,7 +60,7 @@ class Same:
 
 @dataclass(frozen=True)
 class SameButAxis:
-    """Tensors that have all sizes in common but that along a member's axis."""
+    """Tensors whose sizes are the same except along a member's axis."""
 
     line: int
     axis: str
@@ -69,7 +69,7 @@ class SameButAxis:
 
 @dataclass(frozen=True)
 class Crossed:
-    """A field of a tensor that is said to match one of another kind."""
+    """A field of a tensor that is said to match a field of another kind."""
 
     line: int
     tensor: str
@@ -79,7 +79,7 @@ class Crossed:
 
 @dataclass(frozen=True)
 class Bound:
-    """What an integer compares with: `Axis < InputTensor.DimensionCount`."""
+    """A bound on an integer: `Axis < InputTensor.DimensionCount`."""
 
     line: int
     member: str
@@ -93,8 +93,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Introduced:
-    """The feature level, or the version of DirectML, that came with something: `newer` names the struct of
-    another operator, "" is the subject of the page."""
+    """The feature level, or DirectML version, that introduced something.
+
+    `newer` names the struct of another operator; "" is the subject of the page.
+    """
 
     line: int
     newer: str
@@ -104,7 +106,7 @@ class Introduced:
 
 @dataclass(frozen=True)
 class InPlace:
-    """Inputs whose buffer outputs may share; where none is named, all of them, but for the `exception`."""
+    """Inputs whose buffer outputs may share; if none is named, all of them except the `exception`."""
 
     line: int
     outputs: tuple[str, ...]
@@ -114,7 +116,7 @@ class InPlace:
 
 @dataclass(frozen=True)
 class Unread:
-    """A constraint that has no form known here."""
+    """A constraint in an unknown form."""
 
     line: int
     text: str
@@ -132,7 +134,7 @@ def sentences(paragraph: Paragraph) -> Iterator[tuple[int, str]]:
 
 
 def constraints(page: Page) -> Iterator[Constraint]:
-    """The list of constraints, all of it; from the text of members, what has a known form."""
+    """The whole list of constraints, and those in the descriptions of members that have a known form."""
     for section in page.sections:
         listed = section.title == "Tensor constraints"
         member = section.title if any(one.text == "Members" for one in section.path) else ""
@@ -201,7 +203,7 @@ def _ranges(line: int, text: str, member: str) -> Iterator[Bound]:
 
 
 def introduced(page: Page) -> Iterator[Introduced]:
-    """Since when there is what the page is about."""
+    """When the subject of the page was introduced."""
     for paragraph in page.paragraphs:
         for line, text in sentences(paragraph):
             if found := _INTRODUCED.search(text):
@@ -210,14 +212,14 @@ def introduced(page: Page) -> Iterator[Introduced]:
 
 
 def packages(page: Page) -> Iterator[tuple[int, str]]:
-    """The version of the redistributable package that is the first with it."""
+    """The first version of the redistributable package that has it."""
     for paragraph in page.paragraphs:
         for found in _PACKAGE.finditer(paragraph.text.replace("\n", " ")):
             yield paragraph.line_at(found.start()), found[1]
 
 
 def builds(page: Page) -> Iterator[tuple[int, str, int]]:
-    """The Windows builds of the table of requirements: line, what they are, number."""
+    """The Windows builds in the table of requirements: line, what they are, number."""
     for table in page.tables:
         for row in table.rows:
             if len(row.cells) == 2 and row.cells[0].startswith("Minimum supported"):
@@ -226,7 +228,7 @@ def builds(page: Page) -> Iterator[tuple[int, str, int]]:
 
 
 def in_place(page: Page) -> Iterator[InPlace]:
-    """What the page says of outputs in the buffers of inputs."""
+    """What the page says about outputs that share the buffers of inputs."""
     found: list[InPlace] = []
     for paragraph in page.paragraphs:
         for line, text in sentences(paragraph):

@@ -1,4 +1,4 @@
-"""Pages of structs and enumerations against the registry."""
+"""Compares pages on structs and enumerations with the registry."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dmlgen.registry import Enum, EnumEntry, Member, Registry, Struct
 _ENTRY = re.compile(r"(DML_\w+)(?: ?: ?(0x[0-9A-Fa-f]+|\d+))?")
 _CONSTANT = re.compile(r"The (DML_\w+) constant")
 _STRUCT = re.compile(r"described by the (DML_\w+)")
-_TYPEDEFS = {"float": "FLOAT"}  # of windows.h
+_TYPEDEFS = {"float": "FLOAT"}  # in windows.h
 
 
 def compare_struct(registry: Registry, struct: Struct, page: Page) -> Iterator[Verdict]:
-    """What the page states of the struct."""
+    """What the page states about the struct."""
     place = struct.position or Position("structs.yaml")
     lists = [listed for listed in declarations(page) if listed.struct == struct.c_name]
     members = described(page)
@@ -39,7 +39,7 @@ def compare_struct(registry: Registry, struct: Struct, page: Page) -> Iterator[V
 def compare_members(
     registry: Registry, members: Sequence[Member], listed: MemberList, place: Position
 ) -> Iterator[Verdict]:
-    """Names, order, types, what is optional, and lengths of arrays."""
+    """Names, order, types, optionality, and lengths of arrays."""
     ours = {member.name: member for member in members}
     names = Counter(one.name for one in listed.members)
     for one in listed.members:
@@ -92,7 +92,7 @@ def _base(registry: Registry, member: Member) -> str:
 
 
 def compare_enum(registry: Registry, enum: Enum, page: Page) -> Iterator[Verdict]:
-    """What the page states of the enumeration: names, values, order, levels, and names that it leaves out."""
+    """What the page states about the enumeration: names, values, order, levels, omitted names."""
     entries = {f"{enum.prefix}{entry.name}": entry for entry in enum.entries}
     aliases = {f"DML_OPERATOR_{one.alias}": one.name for one in registry.operators if one.alias}
     place = enum.position or Position("enums.yaml")
@@ -125,7 +125,7 @@ def compare_enum(registry: Registry, enum: Enum, page: Page) -> Iterator[Verdict
 
 
 def _entries(page: Page, enum: Enum) -> Iterator[tuple[int, str, int | None, str | None]]:
-    """Line, name, value and level of what headings of constants, and sentences on one, name."""
+    """Line, name, value and level of constants, from headings and from sentences on a single one."""
     for section in page.sections:
         level = next((one for heading in section.path[:-1] if (one := level_in(heading.text))), None)
         if section.path and len(section.path) > 1 and (found := _ENTRY.fullmatch(section.title)):
@@ -138,7 +138,7 @@ def _entries(page: Page, enum: Enum) -> Iterator[tuple[int, str, int | None, str
 
 
 def _described_by(registry: Registry, enum: Enum, page: Page) -> Iterator[Verdict]:
-    """The structs that the page gives for operators."""
+    """The structs that the page lists for operators."""
     if enum.name != "OPERATOR_TYPE":
         return
     heading: Heading | None = None

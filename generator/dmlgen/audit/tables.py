@@ -1,4 +1,4 @@
-"""Tables of what tensors may be, from the text of their cells."""
+"""Parses tables of what tensors support from the text of their cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = ("input", "output", "optional input", "optional output", "array of inpu
 
 @dataclass(frozen=True)
 class SupportRow:
-    """One tensor: `ranks` None and `dimensions` None where the table has no such column or no such text."""
+    """One tensor: `ranks` and `dimensions` are None if the table has no such column or no such text."""
 
     line: int
     tensor: str
@@ -29,8 +29,11 @@ class SupportRow:
 
 @dataclass(frozen=True)
 class SupportTable:
-    """A table of tensors. `level` is None where none is stated, `named` the line that states it; `cases` are
-    enumerators that the section above it is about."""
+    """A table of tensors.
+
+    `level` is None if none is stated, `named` is the line that states it; `cases` are the enumerators that
+    the section above it concerns.
+    """
 
     line: int
     level: str | None
@@ -40,13 +43,13 @@ class SupportTable:
 
 
 def level_in(text: str) -> str | None:
-    """The feature level that a text names, as 6.4."""
+    """The feature level named in a text, such as 6.4."""
     found = _LEVEL.search(text)
     return f"{found[1]}.{found[2]}" if found else None
 
 
 def support_tables(page: Page) -> Iterator[SupportTable | Fault]:
-    """The page's tables of tensors; a fault for every table, or cell, that is one but cannot be read."""
+    """The page's tables of tensors; a fault for every such table or cell that cannot be read."""
     for section in page.sections:
         for table in section.blocks:
             if not isinstance(table, Table):
@@ -98,7 +101,7 @@ def _row(row: Row, cells: dict[str, str]) -> SupportRow:
 
 
 def _ranks(text: str) -> tuple[int, ...] | None:
-    """1 to 8; 4; 2, 4: each a dimension count."""
+    """Parses "1 to 8", "4" or "2, 4" to dimension counts."""
     found: set[int] = set()
     for part in _LIST.split(text):
         match = _RANKS.fullmatch(part)
@@ -119,7 +122,7 @@ def counts_of(dimensions: str) -> tuple[int, ...] | None:
 
 
 def _cases(section: Section) -> tuple[str, ...]:
-    """The enumerators of the headings between Tensor support and the table."""
+    """The enumerators in the headings between Tensor support and the table."""
     titles = [heading.text for heading in section.path if level_in(heading.text) is None]
     start = next((i for i, text in enumerate(titles) if text.startswith("Tensor support")), len(titles))
     return tuple(name for text in titles[start + 1 :] for name in _LIST.split(text))

@@ -1,4 +1,4 @@
-"""Pages that are about no single operator: feature levels, versions, constants, fused activations, names."""
+"""Compares pages about no single operator: feature levels, versions, constants, fused activations, names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _HEX = re.compile(r"0x[0-9A-Fa-f]+")
 _BUILD = re.compile(r"\bBuild (?:10\.0\.)?(\d{5})\b")
 _NTDDI = re.compile(r"(NTDDI_\w+) results in a target version of (0x[0-9A-Fa-f]+)")
-_MACROS = "DML_TARGET_VERSION"  # what the header calls so is no fact of the specs
+_MACROS = "DML_TARGET_VERSION"  # macros with this prefix are not facts in the specs
 _ADDED = re.compile(
     r"Added (?:support for )?(?:the following |these )?(?:operator types?\b|DML_OPERATOR_\w+\.?$)"
 )
@@ -29,7 +29,7 @@ Change: TypeAlias = Literal["", "adds", "extends"]
 
 
 def compare_topic(registry: Registry, page: Page) -> Iterator[Verdict]:
-    """What the page states of feature levels, versions, constants and fusion, wherever it does."""
+    """What the page states about feature levels, versions, constants and fusion, wherever it does."""
     for section in page.sections:
         level = level_in(section.title) if len(section.path) > 1 else None
         for block in section.blocks:
@@ -58,7 +58,7 @@ def _place(registry: Registry, levels: list[FeatureLevel]) -> Position:
 
 
 def is_compared(table: Table) -> bool:
-    """Whether the table is one of those that this module, or that of operators, compares."""
+    """Whether this module, or that of operators, compares the table."""
     first = table.header[0]
     return first in ("Tensor", "Constant", "DirectML version", "DML_TARGET_VERSION")
 
@@ -99,7 +99,7 @@ def _constant(registry: Registry, row: Row) -> Iterator[Verdict]:
 
 
 def _version(registry: Registry, table: Table, row: Row) -> Iterator[Verdict]:
-    """A version, its levels with their values, and the Windows build that brought it."""
+    """A version, its levels with their values, and the Windows build that introduced it."""
     version = (_VERSION.match(row.cells[0]) or [row.cells[0]])[0]
     names = re.findall(r"DML_FEATURE_LEVEL_\w+", row.cells[1])
     values = [int(value, 16) for value in _HEX.findall(row.cells[2])]
@@ -130,7 +130,7 @@ def _version(registry: Registry, table: Table, row: Row) -> Iterator[Verdict]:
 
 
 def _minor(level: FeatureLevel, registry: Registry, version: str) -> bool:
-    """Whether no higher level came with a version up to this one, unless with that of the level itself."""
+    """Whether no higher level came with a version up to this one, except with that of the level itself."""
     above = registry.levels[level.ordinal + 1 :]
     passed = [one for one in above if _number(one.directml) <= _number(version)]
     return all(one.directml == level.directml == version for one in passed)
@@ -151,7 +151,7 @@ def _target(registry: Registry, row: Row, value: int) -> Iterator[Verdict]:
 
 
 def _history(registry: Registry, level: str, blocks: list[Paragraph]) -> Iterator[Verdict]:
-    """What a level added: operators, and extensions of those there are."""
+    """What a level added: operators, and extensions of existing ones."""
     known = registry.level.get(level)
     first = blocks[0].line if blocks else 1
     if known is None:
@@ -164,7 +164,7 @@ def _history(registry: Registry, level: str, blocks: list[Paragraph]) -> Iterato
             holds = "" if found[0] == known.directml else f"DirectML {known.directml}"
             yield Verdict(block.line, f"{level} is of DirectML {found[0]}", holds, _place(registry, [known]))
         names = _OPERATOR.findall(block.text.partition(", when")[0])
-        if not names:  # it speaks of those that are listed below
+        if not names:  # it concerns those listed below
             change = _change(block.text)
         here = change if _OPERATOR.match(block.text) else _change(block.text)
         for name in names if here else ():
@@ -176,7 +176,7 @@ def _history(registry: Registry, level: str, blocks: list[Paragraph]) -> Iterato
 
 
 def _change(text: str) -> Change:
-    """What is told of the operators that a text names, or that are listed below it."""
+    """What is said about the operators that a text names, or that are listed below it."""
     if _ADDED.match(text):
         return "adds"
     if text.startswith(("Introduced", "The operator types mentioned")):
@@ -216,7 +216,7 @@ def _listed(blocks: tuple[object, ...]) -> Iterator[tuple[int, str, str]]:
 
 
 def _fusing(registry: Registry, blocks: tuple[object, ...]) -> Iterator[Verdict]:
-    """The operators that take an activation: those with a place for one."""
+    """The operators that accept a fused activation."""
     listed: set[str] = set()
     line = 1
     for line, name, _ in _listed(blocks):
@@ -231,7 +231,7 @@ def _fusing(registry: Registry, blocks: tuple[object, ...]) -> Iterator[Verdict]
 
 
 def _fused(registry: Registry, blocks: tuple[object, ...]) -> Iterator[Verdict]:
-    """The operators that others take as activation."""
+    """The operators that others accept as activation."""
     listed: set[str] = set()
     line = 1
     for line, name, text in _listed(blocks):
@@ -253,7 +253,7 @@ def _fused(registry: Registry, blocks: tuple[object, ...]) -> Iterator[Verdict]:
 
 
 def compare_names(registry: Registry, page: Page) -> Iterator[Verdict]:
-    """The names of DirectML.h that the page uses outside listings, each once."""
+    """The names of DirectML.h that the page uses outside listings, without duplicates."""
     known = _known(registry)
     seen: set[str] = set()
     for block in page.blocks:
@@ -289,13 +289,13 @@ def _known(registry: Registry) -> dict[str, Position | None]:
 
 
 def operator_names(operator: Operator) -> tuple[str, ...]:
-    """What the header calls an operator and its struct."""
+    """The header's names of an operator and its struct."""
     alias = (operator.c_alias, f"DML_OPERATOR_{operator.alias}") if operator.alias else ()
     return (operator.c_name, operator.c_constant, *alias)
 
 
 def heading_names(page: Page) -> Iterator[str]:
-    """The names of DirectML.h in the headings of the first level."""
+    """The names of DirectML.h in top-level headings."""
     for block in page.blocks:
         if isinstance(block, Heading) and block.level == 1:
             yield from _NAME.findall(block.text)

@@ -1,4 +1,4 @@
-"""What becomes of a statement of a page: it agrees with the specs, an erratum overrules it, or it is news."""
+"""The verdict on a page's statement: it agrees with the specs, an erratum overrules it, or it is new."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Class: TypeAlias = Literal["agreement", "erratum", "difference"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """A statement on `line` of a page, in the words that errata know it by.
+    """A statement on `line` of a page, in the words by which errata refer to it.
 
-    `holds` is what the specs hold instead, "" where they agree; `position` where they do.
+    `holds` is what the specs say instead, "" if they agree; `position` is where they do.
     """
 
     line: int

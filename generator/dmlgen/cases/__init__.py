@@ -1,6 +1,6 @@
-"""Test cases of an operator, found by searching among its rules; no case is written by hand.
+"""Test cases of an operator, found by searching with its rules; no case is written by hand.
 
-The search is seeded by the operator's name, so that the same specs give the same cases.
+The search is seeded with the operator's name, so the same specs give the same cases.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from dmlgen.failures import CompiledCheck
 from dmlgen.judge import GeneralJudge
 from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule, TensorData
 
-_BOUNDARY_TURNS = 3  # tensors that are tried for a boundary of a rule of every tensor
+_BOUNDARY_TURNS = 3  # tensors tried for a boundary of a rule on every tensor
 Kind = Literal["positive", "boundary", "negative", "advice", "twin", "example"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A description at a feature level, and what is expected of it.
+    """A description at a feature level, and its expected result.
 
     `rules` are the broken ones, `advice` what a valid description draws, `minimum_level` the lowest level
-    that takes the description. A negative names the one rule that it `breaks` and its valid `twin`; a case
-    of advice names the one that it `draws` and a twin that does not. `form` is "json" where a C struct cannot
-    express it.
+    that accepts the description. A negative case names the one rule that it `breaks` and its valid `twin`; an
+    advice case names the advice that it `draws` and a twin that does not. `form` is "json" if a C struct
+    cannot express it.
     """
 
     id: str
@@ -52,9 +52,9 @@ class Case:
 
 @dataclass(frozen=True)
 class RuleCoverage:
-    """How many cases break a rule alone, and in how many valid ones it judges something.
+    """How many cases break only this rule, and in how many valid ones it checks something.
 
-    Advice is drawn, not broken. Where none breaks it, `unbroken` says why.
+    Advice is drawn rather than broken. If no case breaks it, `unbroken` says why.
     """
 
     rule: str
@@ -69,7 +69,7 @@ class RuleCoverage:
 class Cases:
     """All cases of an operator.
 
-    `missed` says, each in a sentence, what no valid description was found for: entries of the support table,
+    `missed` has a sentence for everything that lacks a valid description: entries of the support table, and
     examples that break a rule.
     """
 
@@ -167,13 +167,13 @@ class _OperatorCases:
         self._add("example", example.id, state, data=shown)
 
     def _described(self, given: TensorData | tuple[TensorData, ...]) -> Any:
-        """The tensor of an example, or the array of them, as a description has it."""
+        """The tensor of an example, or the array of them, in the form of a description."""
         if isinstance(given, tuple):
             return tuple(map(self._described, given))
         return Tensor(self.registry.data_type[given.type].value, given.sizes)
 
     def _add_boundaries(self, rule: Rule, bases: list[State]) -> None:
-        """For every ordering comparison of the rule; the tensors take turns in rules of tensors."""
+        """Cases for every ordering comparison of the rule; in rules on tensors, the tensors take turns."""
         subjects: dict[CompiledCheck, list[Subject]] = {}
         for subject in self.search.subjects(rule):
             if subject.check is not None:
@@ -201,7 +201,7 @@ class _OperatorCases:
                 self._add("negative", name, negative.state, breaks=attempt.rule.id, twin=twin)
 
     def _add(self, kind: Kind, name: str, state: State, **more: Any) -> str:
-        """Judge the state and keep it as a case; its id."""
+        """Validates the state and adds it as a case; its id."""
         id_ = f"{self.operator.name}/{kind}/{name}"
         failures = self.search.judge(state)
         advice = tuple(sorted({failure.rule.id for failure in failures if failure.rule.advice}))
@@ -243,7 +243,7 @@ def _why_unbroken(rule: Rule, attempt: Attempt | None) -> str:
 
 
 def _bases(search: Search, states: Iterable[State]) -> list[State]:
-    """The valid states to start from: without strides, newest level first, of about two dimensions."""
+    """The valid states to start from: without strides, newest level first, with about two dimensions."""
 
     def plainness(state: State) -> int:
         return sum(abs(tensor.DimensionCount - 2) for _, tensor in tensors_of(state.description))

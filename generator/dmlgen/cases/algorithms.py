@@ -1,5 +1,6 @@
-"""What algorithms of the catalogue compute, one element after the other: a third implementation, beside
-reference and shaders. It is slow and plain, and shares nothing with the others but what is to be computed.
+"""What the catalogue's algorithms compute, element by element.
+
+This is a third implementation beside reference and shaders: slow, simple, and independent of the others.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Algorithm:
         self._made = algorithms[algorithm.name]
 
     def elements(self, description: Description, inputs: Data) -> Iterator[Element]:
-        """The output elements; one that comes twice has its last value.
+        """The output elements; if one occurs twice, the last value counts.
 
         The description is valid, and every tensor that is read has its data.
         """
@@ -100,14 +101,14 @@ class Algorithm:
 
             order = sorted(
                 range(len(line)), key=cmp_to_key(compared)
-            )  # stable: the first of equal ones first
+            )  # stable: the first of equal ones comes first
             for at, chosen in zip(line[:count], order, strict=False):
                 value = self._arithmetic.load(values[chosen], environment[source].DataType)
                 yield self._algorithm.output, at, value
                 yield self._role("indices"), at, chosen
 
     def _nonzero(self, environment: Environment) -> _Made:
-        """The rows after the last coordinate are left out: they may hold anything."""
+        """The rows after the last coordinate are left out: they can have any value."""
         source, table = self._role("input"), self._role("coordinates")
         *ones, _, columns = environment[table].Sizes
         found = [

@@ -1,4 +1,4 @@
-"""Data for descriptions: input elements that show something, and what an operator makes of them."""
+"""Data for descriptions: input elements worth testing, and the operator's results."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from dmlgen.expr.defined import walk_through
 from dmlgen.judge import Judge
 from dmlgen.registry import EnumEntry, Operator
 
-MOST_ELEMENTS = 4 * MAX_ELEMENTS  # of a tensor with data
-_MOST_OF_MANY = 8 * MAX_ELEMENTS  # where elements are made of many
+MOST_ELEMENTS = 4 * MAX_ELEMENTS  # most elements of a tensor with data
+_MOST_OF_MANY = 8 * MAX_ELEMENTS  # the same if elements depend on many others
 _PLAIN, _MOST, _EDGES = (
     10,
     14,
     2,
 )  # cases with data: as a rule, if enumerations have many values, beside these
-_NEEDED = 10  # the worth of what data must show, if any case can
+_NEEDED = 10  # the score that data must reach, if any case can
 _ROUNDS, _ROUNDS_OF_MANY = (
     60,
     20,
 )  # of drawing elements anew where a result rests on a choice; on many elements
-_LOOSE = 0.1  # an error that leaves a result to show little
-_SHARE, _SHARE_OF_EDGES = 0.12, 0.5  # of striking elements among plain ones, and where they are wanted
+_LOOSE = 0.1  # an error so large that a result shows little
+_SHARE, _SHARE_OF_EDGES = 0.12, 0.5  # of striking elements, normally and where wanted
 
 Pool = Mapping[str, Sequence[int | float]]  # numbers to draw from, by kind of data type
 _MIXED: Pool = {
@@ -58,7 +58,7 @@ _SPECIAL = (math.nan, math.inf, -math.inf)
 
 
 class Tolerance(NamedTuple):
-    """How far an element may be away from the one expected: `absolute` + `relative` * its magnitude."""
+    """The greatest difference from the expected element: `absolute` + `relative` * its magnitude."""
 
     absolute: float
     relative: float
@@ -66,7 +66,7 @@ class Tolerance(NamedTuple):
 
 @dataclass(frozen=True)
 class Shown:
-    """Data of a case; a tensor without a tolerance is exact. `choices` is what of it no source defines."""
+    """Data of a case; a tensor without a tolerance is exact. `choices` are those that no source defines."""
 
     inputs: Data
     outputs: Data
@@ -83,20 +83,20 @@ def computation_of(judge: Judge) -> Algorithm | Definition:
 
 
 def _wholes(operator: Operator) -> Iterable[ir.Expr]:
-    """All that an operator computes with."""
+    """Everything that an operator computes with."""
     if operator.defines is not None:
         return operator.defines.whole
     return () if operator.algorithm is None else operator.algorithm.expressions
 
 
 def is_light(operator: Operator) -> bool:
-    """Whether each element is made of few others, without a loop, so that there may be more of them."""
+    """Whether each element depends on a few others, without a loop, so that there can be more of them."""
     parts = (part for whole in _wholes(operator) for part in walk_through(whole))
     return not any(isinstance(part, ir.Fold) and not part.unrolled for part in parts)
 
 
 class DataSearch:
-    """Finds data for descriptions of an operator that says what it computes."""
+    """Finds data for descriptions of an operator with a definition or an algorithm."""
 
     def __init__(self, judge: Judge) -> None:
         self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
@@ -116,7 +116,7 @@ class DataSearch:
         """The tensors whose elements are places in the output."""
 
     def shown(self, states: Mapping[str, State]) -> dict[str, Shown]:
-        """Data for some of the states, by name: they show many types, layouts and values of members."""
+        """Data for some of the states, by name, covering many types, layouts and values of members."""
         most = MOST_ELEMENTS if self._is_light else _MOST_OF_MANY
         small = {name: state for name, state in states.items() if _is_small(state, most)}
         chosen = self._spread(small, [name for name, state in small.items() if self._is_defined(name, state)])
@@ -140,7 +140,7 @@ class DataSearch:
         return Shown(inputs, outputs, found.tolerance, found.choices)
 
     def _tensors(self, state: State) -> list[tuple[tuple[str, int | None], Tensor]]:
-        """The input tensors, complete, by name and place in an array."""
+        """The input tensors, completed, by name and index in an array."""
         environment = self._judge.environment(state.description)
         found: list[tuple[tuple[str, int | None], Tensor]] = []
         for member in self.operator.inputs:
@@ -152,15 +152,14 @@ class DataSearch:
         return found
 
     def _is_defined(self, name: str, state: State) -> bool:
-        """Whether no result is that of nothing, whatever the data, so that sources can define them all."""
+        """Whether no result is a reduction of nothing, so that sources can define them all."""
         if self._is_light:
             return True
         inputs = _Draw(self, state, Random(name), _LEAST, {}).inputs()
         return not any(EMPTY in one.notes for one in self.computation.elements(state.description, inputs))
 
     def _spread(self, states: Mapping[str, State], better: Sequence[str]) -> list[str]:
-        """Names of states that together show the most: each adds more than any other would, the better ones
-        before the others."""
+        """Names of states that cover the most together: each adds more than any other, best ones first."""
         features = {name: dict(self._features(state)) for name, state in states.items()}
         chosen: list[str] = []
         seen: set[object] = set()
@@ -178,7 +177,7 @@ class DataSearch:
         return chosen
 
     def _features(self, state: State) -> Iterator[tuple[object, int]]:
-        """What a state shows, and how much it is worth to show it."""
+        """What a state covers, and how much that is worth."""
         for name, tensor in tensors_of(state.description):
             layout = _layout(tensor)
             yield (name, "type", tensor.DataType), 2
@@ -192,7 +191,7 @@ class DataSearch:
                 yield (member.name, "value", value), _NEEDED
 
     def _plain(self, state: State, random: Random) -> Shown | None:
-        """Data whose results sources define: elements that lead elsewhere are drawn again."""
+        """Data whose results are defined by sources: elements that lead elsewhere are redrawn."""
         for pool, striking in _PLAIN_POOLS:
             draw = _Draw(self, state, random, pool, dict.fromkeys(striking, _SHARE))
             for _ in range(self._rounds):
@@ -204,13 +203,13 @@ class DataSearch:
                 if not bad:
                     return self._result(inputs, elements, state)
                 origins = {origin for element in bad for origin in element.origins}
-                if not origins:  # it is the description that leads there
+                if not origins:  # caused by the description itself
                     break
                 draw.again(origins)
         return None
 
     def _edge(self, state: State, random: Random) -> Shown | None:
-        """Data with what sources leave open: infinities, NaN, overflow, zeros, indices out of range."""
+        """Data for what sources leave open: infinities, NaN, overflow, zeros, indices out of range."""
         kinds = ("float", *_INTEGERS)
         draw = _Draw(self, state, random, _MIXED, dict.fromkeys(kinds, _SHARE_OF_EDGES), outside=True)
         for _ in range(self._rounds):
@@ -220,7 +219,7 @@ class DataSearch:
             if not never:
                 return self._result(inputs, elements, state)
             origins = {origin for element in never for origin in element.origins}
-            if not origins:  # it is the description that leads there
+            if not origins:  # caused by the description itself
                 return None
             draw.again(origins)
         return None
@@ -256,7 +255,7 @@ class DataSearch:
 
 
 class _Draw:
-    """Input elements drawn at random, one for each place in memory, so that tensors may share elements."""
+    """Input elements drawn at random, one for each place in memory, so that tensors can share elements."""
 
     def __init__(
         self,
@@ -290,12 +289,12 @@ class _Draw:
         return inputs
 
     def again(self, origins: Iterable[Origin]) -> None:
-        """Draw these elements anew."""
+        """Redraws these elements."""
         for name, index, place in sorted(origins, key=str):
             self._elements[name, index][self._offsets[name, index][place]] = self._draw((name, index))
 
     def is_bad(self, element: Element) -> bool:
-        """Whether no source defines the element, or it is not finite though all it is made of is."""
+        """Whether no source defines the element, or it is not finite although all its operands are."""
         if element.notes - ALWAYS:
             return True
         if math.isfinite(element.value):
@@ -321,7 +320,7 @@ class _Draw:
         return self._random.choice(fitting)
 
     def _place(self, name: str) -> int:
-        """A place in the output; no two are the same as long as there are others."""
+        """A position in the output; all are different as long as there are enough."""
         outputs = {output.name for output in self._search.operator.outputs}
         tensors = tensors_of(self._state.description)
         count = max(math.prod(tensor.Sizes) for one, tensor in tensors if one in outputs)
@@ -332,7 +331,7 @@ class _Draw:
         return self._free[name].pop()
 
     def _index(self, type_: EnumEntry) -> int:
-        """An index; signed ones may count from the end from feature level 3.0 on."""
+        """An index; from feature level 3.0 on, signed ones can count from the end."""
         beyond = int(self._outside)
         negative = type_.kind == "signed" and self._state.level.value >= 0x3000
         return self._random.randint(
@@ -352,7 +351,7 @@ def _limits(type_: EnumEntry) -> tuple[int, int]:
 
 
 def _offsets(tensor: Tensor) -> list[int]:
-    """Where in memory the elements lie, row-major."""
+    """The offsets of the elements in memory, in row-major order."""
     strides = tensor.Strides if tensor.Strides is not None else packed(tensor.Sizes)
     return [sum(map(mul, at, strides)) for at in product(*map(range, tensor.Sizes))]
 
@@ -373,9 +372,9 @@ def _is_small(state: State, most: int) -> bool:
 
 
 def _tolerance(elements: Sequence[Element], *, even: bool) -> Tolerance | None:
-    """One for all of these: relative as half of them need it, absolute what the others need beside that.
+    """One tolerance for all of these: relative as half of them need it, absolute for the rest.
 
-    `even`: sums may cancel, so that small elements are as inexact as large ones; these get no more for it.
+    `even`: sums can cancel, so small elements are as inexact as large ones, which get no higher tolerance.
     """
     inexact = [element for element in elements if element.error]
     if not inexact:
@@ -390,7 +389,7 @@ def _tolerance(elements: Sequence[Element], *, even: bool) -> Tolerance | None:
 
 
 def _above(value: float) -> float:
-    """The next number of two digits; 0 of what is not above 0."""
+    """The next number with two digits; 0 for anything not above 0."""
     if value <= 0:
         return 0.0
     exponent = math.floor(math.log10(value)) - 1

@@ -81,7 +81,7 @@ class Definition:
         self._outputs = {name: self._program.value(node, False) for name, node in defines.outputs.items()}
 
     def elements(self, description: Description, inputs: Data) -> Iterator[Element]:
-        """The output elements; what an output holds from before is left out.
+        """The output elements; what an output keeps from before is left out.
 
         The description is valid, and every tensor that is read has its data.
         """
@@ -122,17 +122,17 @@ class Definition:
 
 
 def _entries(value: Any) -> Iterable[tuple[int | None, Tensor]]:
-    """A tensor, or each of an array of them with its place; none where it is absent."""
+    """A tensor, or each of an array of them with its index; nothing if it is absent."""
     if value is None:
         return ()
     return ((None, value),) if isinstance(value, Tensor) else enumerate(value)
 
 
 class _Run:
-    """What all programs share while one description is computed: arithmetic, and what came up on the way.
+    """The state that all programs share while one description is computed.
 
-    `notes` and `origins` (a bit for each input element) are those of the value under way, `target` is the
-    output tensor. `real` is the type that floats are computed in.
+    `notes` and `origins` (a bit for each input element) are those of the current value, `target` is the
+    output tensor. `real` is the type in which floats are computed.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -150,7 +150,7 @@ class _Run:
         self.real: EnumEntry
 
     def start(self, tensors: Iterable[Tensor], outputs: Iterable[Tensor]) -> None:
-        """Floats are as exact as the most exact tensor of the description, but double only for an output."""
+        """Sets the precision of floats: that of the most exact tensor, but double only for an output."""
         single, double = self.registry.data_type["FLOAT32"], self.registry.data_type["FLOAT64"]
         found = {self.types[tensor.DataType] for tensor in tensors}
         floats = [type_ for type_ in found if type_.kind == "float"]
@@ -166,12 +166,12 @@ class _Run:
         return Number(self.arithmetic, float(value), self.real)
 
     def held(self) -> Number:
-        """What no data shows."""
+        """An element that no data defines."""
         self.notes.add(_HELD)
         return self.constant(math.nan)
 
     def described(self, value: float) -> Number:
-        """A FLOAT of the description."""
+        """A FLOAT member of the description."""
         return self.constant(rounded(float(value), 32))
 
     def float_of(self, x: Any, deciding: bool) -> Number:
@@ -186,17 +186,17 @@ class _Run:
         return number if exact else self.arithmetic.inexact(number)
 
     def decided(self, result: Number, *operands: Any) -> Number:
-        """The result of one operation, correctly rounded; exact where the operands are."""
+        """The result of one operation, correctly rounded; exact if the operands are."""
         exact = not any(isinstance(one, Number) and one.error for one in operands)
         value = rounded(result.value, max(result.type.bits, 32))
         return Number(self.arithmetic, value, result.type, 0.0 if exact else result.error)
 
     def quotient(self, x: Number, y: Number) -> Number:
-        """A division need not be exact on a device, except by 1."""
+        """A quotient; on a device, a division need not be exact, except by 1."""
         return x if x.is_float and y.value == 1 and not y.error else x / y
 
     def total(self, terms: list[Number], type_: EnumEntry) -> Number:
-        """A sum in any order; of integers one that wraps around."""
+        """A sum in any order; a sum of integers wraps around."""
         if type_.kind != "float":
             return reduce(operator.add, terms, Number(self.arithmetic, 0, type_))
         self.arithmetic.look(*terms)
@@ -228,7 +228,7 @@ class _Run:
         return Number(self.arithmetic, cut(int(x), type_.bits, type_), type_)
 
     def within_64_bits(self, value: Any) -> int:
-        """An integer, which is exact as long as it has no more bits than targets have."""
+        """An integer, which is exact as long as it has no more bits than targets support."""
         if abs(value) > LIMIT:
             self.notes.add(LARGE)
         return int(saturate(value))
@@ -237,7 +237,7 @@ class _Run:
         return self.within_64_bits(abs(value)) if isinstance(value, int) else abs(value)
 
     def integer(self, x: Number) -> int:
-        """Toward 0, within 64 bits; not every implementation has more than 32."""
+        """Truncated toward 0, within 64 bits; not every implementation has more than 32."""
         if not x.is_float:
             return self.within_64_bits(x.value)
         if not abs(x.value) < 2**31:
@@ -248,7 +248,7 @@ class _Run:
         return int(x.value)
 
     def within(self, coordinate: Coordinate, sizes: Coordinate) -> Coordinate:
-        """The coordinate of a read. If a definition had one outside, its data would not be shown."""
+        """The coordinate of a read. If a definition reads out of bounds, its data is not used."""
         if all(0 <= c < size for c, size in zip(coordinate, sizes, strict=True)):
             return coordinate
         self.notes.add(OUTSIDE)
@@ -256,7 +256,7 @@ class _Run:
 
 
 def _exact_in_any_order(values: list[float], type_: EnumEntry) -> bool:
-    """Whether no partial sum is rounded: all are multiples of one power of two, and small ones."""
+    """Whether no partial sum is rounded: all are multiples of one power of two, and small."""
     ratios = [value.as_integer_ratio() for value in values]
     denominator = max((below for _, below in ratios), default=1)
     whole = [above * (denominator // below) for above, below in ratios]
@@ -268,7 +268,7 @@ def _exact_in_any_order(values: list[float], type_: EnumEntry) -> bool:
 class _Program:
     """The definitions of one operator as functions of locals.
 
-    `members` and `load` are those of the description under way; `_kept` has the entries of intermediate
+    `members` and `load` are those of the current description; `_kept` has the entries of intermediate
     tensors, each with its notes and origins.
     """
 
@@ -289,7 +289,7 @@ class _Program:
     def start(
         self, members: Mapping[str, Any], load: Callable[[str, int | None, Coordinate], Number]
     ) -> None:
-        """Take up another description."""
+        """Switches to another description."""
         self._members, self._load = members, load
         self._kept = {name: {} for name in self._tensors}
         self._sizes.clear()
@@ -347,7 +347,7 @@ class _Program:
                 )
 
     def _combined(self, node: ir.Expr, of: list[Value], deciding: bool) -> Value:
-        """What takes nothing but the values of its parts."""
+        """An operation that only uses the values of its operands."""
         run = self._run
         match node:
             case ir.Index():
@@ -391,13 +391,13 @@ class _Program:
         raise TypeError(f"{type(node).__name__} has no value")
 
     def _once(self, value: Value) -> Value:
-        """The same for every element of a description."""
+        """A value that is the same for every element of a description."""
         memo: dict[None, Any] = {}
         self._memos.append(memo)
         return lambda e: memo[None] if memo else memo.setdefault(None, value(e))
 
     def _described(self, value: Any, type_: ir.Type) -> Any:
-        """A value of the description as a definition has it."""
+        """A value from the description in the form that definitions use."""
         if type_ == ir.FLOAT:
             return self._run.described(value)
         if type_ == ir.FLOATS:
@@ -407,7 +407,7 @@ class _Program:
         return () if value is None and type_ == ir.INTS else value
 
     def _type_of(self, type_: ir.Type) -> EnumEntry:
-        """The data type of elements, by the tensor or member that stands for all that have it."""
+        """The data type of elements, by the tensor or member that represents all those that have it."""
         found = self._members[(type_.name or "").partition("[")[0]]
         if isinstance(found, int):
             return self._run.types[found]
@@ -434,7 +434,8 @@ class _Program:
     def _entry(self, name: str, coordinate: Coordinate) -> Any:
         """An entry of an intermediate tensor.
 
-        Those at earlier steps are worked out first, one by one: a long recurrence needs no deep stack.
+        Entries at earlier steps are computed first, one by one, so that a long recurrence needs no deep
+        stack.
         """
         tensor, sizes, value = self._tensors[name]
         run, kept = self._run, self._kept[name]
@@ -457,7 +458,7 @@ class _Program:
         return found
 
     def _applied(self, node: ir.Apply, deciding: bool) -> Value:
-        """A use of a function. What reads no data is worked out once for the same arguments."""
+        """A use of a function. If it reads no data, it is computed once for the same arguments."""
         function = node.function
         arguments = [self.value(child, flag) for child, flag in list(parts(node, deciding))[:-1]]
         if (function, deciding) not in self._functions:
@@ -500,7 +501,7 @@ class _Program:
         return call
 
     def _reduced(self, node: ir.Reduce) -> Value:
-        """A list, or a reduction over few dimensions."""
+        """A list, or a reduction over a few dimensions."""
         name = node.loop.variable.name
         lower, upper = self.value(node.loop.lower, True), self.value(node.loop.upper, True)
         condition = None if node.loop.condition is None else self.value(node.loop.condition, True)
@@ -515,7 +516,7 @@ class _Program:
         return lambda e: finish(list(turns(e)))
 
     def _folded(self, node: ir.Fold, deciding: bool) -> Value:
-        """A reduction: `turns` are the loop variable's value and the body's, one after the other."""
+        """A reduction: `turns` yields the values of the loop variable and of the body."""
         *_, (_, decides) = parts(node, deciding)  # the body is the last one
         bounds = [
             (
@@ -583,7 +584,7 @@ class _Program:
         if not values:
             run.notes.add(EMPTY)
             return limit
-        # Integers are computed in 32 bits or more, and may be beyond what limits their type.
+        # Integers are computed in 32 bits or more, and can be outside the range of their type.
         return reduce(run.functions[kind], values if type_.kind == "float" else [limit, *values])
 
     def _limit(self, type_: EnumEntry, *, greatest: bool) -> Number:
@@ -592,7 +593,7 @@ class _Program:
         return Number(self._run.arithmetic, limits(type_.bits, type_)[greatest], type_)
 
     def _chosen(self, kind: str, turns: list[tuple[Any, Any]], told: bool, nothing: Callable[[], Any]) -> Any:
-        """The place of the first greatest or least, or of the first NaN; `told`: of equal ones, too."""
+        """The position of the first greatest or least value, or of the first NaN; `told`: also for ties."""
         if not turns:
             self._run.notes.add(EMPTY)
             return nothing()
@@ -648,7 +649,7 @@ class _Program:
         if name in _OF_LISTS:
             function = _OF_LISTS[name]
             return lambda e: function(*(argument(e) for argument in of))
-        if name in ("scaled", "above", "below"):  # their last arguments are numbers of the description
+        if name in ("scaled", "above", "below"):  # their last arguments are numbers from the description
             first, *rest = of
             return lambda e: run.functions[name](first(e), *(_plain(argument(e)) for argument in rest))
         called = run.functions[name]
@@ -680,7 +681,7 @@ class _Program:
         return convert
 
     def _clamped(self, node: ir.Call, value: Value, low: Value, high: Value) -> Value:
-        """An integer of the data that is out of its range has left it by nobody's rule."""
+        """No source defines what happens to an integer from the data that is out of range."""
         run, given = self._run, node.arguments[0]
         given = given.arguments[0] if isinstance(given, ir.Call) and given.function == "int" else given
         from_data = isinstance(given, ir.Load)
@@ -746,7 +747,7 @@ class _Program:
 
 
 def naming_places(node: ir.Expr | None) -> str | None:
-    """The tensor whose elements are places in an output, where this is the condition that finds them."""
+    """The tensor whose elements are positions in an output, if this is the condition that finds them."""
     match node:
         case ir.Compare(op="==", left=ir.Load(tensor=tensor), right=ir.Call(function="flat")):
             return tensor.name
@@ -754,7 +755,7 @@ def naming_places(node: ir.Expr | None) -> str | None:
 
 
 def _is_told_which(node: ir.Fold) -> bool:
-    """Whether the description says from which end the first of equal elements is looked for."""
+    """Whether the description says from which end the first of equal elements is searched for."""
     return any(isinstance(part, ir.Member) and part.type == _DIRECTION for part in walk_through(node))
 
 

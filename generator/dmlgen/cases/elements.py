@@ -1,8 +1,8 @@
-"""Arithmetic of tensor elements, one at a time, with a bound of the error that an implementation may make.
+"""Arithmetic of single tensor elements, with a bound on the error that an implementation can make.
 
-Floats are worked out in double precision, as near to the true result as that comes; `error` is how far a
-device may be away from it that rounds every operation to the element's data type. Integers are exact and wrap
-around in 32 bits, or 64 for types of 64. What no source defines has a value all the same, and leaves a note.
+Floats are computed in double precision, as close to the true result as that allows; `error` is how far off a
+device can be that rounds every operation to the element's data type. Integers are exact and wrap around in 32
+bits, or 64 for 64-bit types. What no source defines still has a value, and leaves a note.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EMPTY = "the greatest or least of nothing"
 CHOICES = frozenset(
     {NAN, INFINITY, OVERFLOW, DIVISION, CONVERSION, FRACTION, HALF, ORIGIN, RANGE, UNSTABLE, EMPTY}
 )
-"""What no source defines, and has a value here by this registry's choice."""
+"""What no source defines; the value is this registry's choice."""
 
 POWER = "powers of integers with negative or fractional exponents"
 SHIFT = "shifts by as many bits as an element has, or more"
@@ -37,13 +37,13 @@ OUTSIDE = "reads outside of a tensor"
 LARGE = "integers of more than 64 bits"
 EITHER = "the larger of NaN and another number"
 NEVER = frozenset({SHIFT, POWER, OUTSIDE, LARGE, EITHER})
-"""What has no value here, so that no data may need it."""
+"""What has no value here, so no data may depend on it."""
 
 _PRECISION = {16: 11, 32: 24, 64: 53}  # bits of a float's significand
-_SMALLEST = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}  # normal numbers; what is below may become 0
+_SMALLEST = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}  # least normal numbers; those below can become 0
 _FORMAT = {16: "e", 32: "f", 64: "d"}
-_ROUNDED = 1  # unit in the last place, of any rounding: not every implementation rounds to the nearest
-_FUNCTION = {16: 4, 32: 32, 64: 32}  # units that a function like exp may be wrong, by bits
+_ROUNDED = 1  # units in the last place for any rounding: not every implementation rounds to nearest
+_FUNCTION = {16: 4, 32: 32, 64: 32}  # units by which a function such as exp may be off, by bits
 
 
 class Result(NamedTuple):
@@ -54,7 +54,7 @@ class Result(NamedTuple):
 
 
 class Number:
-    """An element while computing. Python's operators work on it, with another one or a plain number."""
+    """An element in a computation. Supports Python's operators, with another one or a plain number."""
 
     __slots__ = ("_arithmetic", "error", "type", "value")
 
@@ -70,7 +70,7 @@ class Number:
         return self.value - self.error, self.value + self.error
 
     def like(self, other: Any) -> Number:
-        """Another number in the type of this one."""
+        """Another number with the type of this one."""
         if isinstance(other, Number):
             return other
         return self._arithmetic.converted(other, self.type)
@@ -140,14 +140,14 @@ class Number:
 
 
 class Arithmetic:
-    """The functions of elements, by the names that specs have for them; `notes` is what came up so far."""
+    """The functions of elements, by their names in specs; `notes` collects what came up."""
 
     def __init__(self, registry: Registry) -> None:
         self.types = {entry.value: entry for entry in registry.data_types}
         self.notes: set[str] = set()
 
     def functions(self) -> Mapping[str, Callable[..., Any]]:
-        """What the expression evaluator is to call, by name."""
+        """The functions that the expression evaluator calls, by name."""
         unary: dict[str, Callable[[float], float]] = {
             "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p,
             "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos,
@@ -175,7 +175,7 @@ class Arithmetic:
         """A value as an element of a tensor."""
         type_ = self.types[data_type]
         number = value if isinstance(value, Number) else self.converted(value, type_)
-        if number.type.kind == "unsigned" and type_.kind != "unsigned":  # bits
+        if number.type.kind == "unsigned" and type_.kind != "unsigned":  # raw bits
             return Result(_of_bits(number.value, type_), 0.0)
         if type_.kind == "float":
             nearest = rounded(float(number.value), type_.bits)
@@ -188,7 +188,7 @@ class Arithmetic:
         return Result(cut(number.value, type_.bits, type_), 0.0)
 
     def converted(self, value: Any, type_: EnumEntry) -> Number:
-        """A plain number as one of elements of that type: in integers cut toward 0."""
+        """A plain number as an element of that type: in integers truncated toward 0."""
         if type_.kind == "float":
             return Number(self, float(value), type_)
         if not math.isfinite(value):
@@ -197,7 +197,7 @@ class Arithmetic:
         return Number(self, _limited(math.trunc(value), type_), type_)
 
     def made(self, value: Any, like: Number) -> Number:
-        """A number that is as exact as another: its magnitude, its opposite, other bits."""
+        """A number as exact as another: its magnitude, its negation, its bits rearranged."""
         if like.is_float:
             self.look(like)
             return Number(self, value, like.type, like.error)
@@ -219,7 +219,7 @@ class Arithmetic:
         return self._real(x.value * y.value, x, _finite(abs(x.value) * y.error + abs(y.value) * x.error))
 
     def quotient(self, x: Number, y: Number) -> Number:
-        """Of floats, with the error of a division that need not be exact; of integers cut toward 0."""
+        """For floats, with the error of a division that may be inexact; for integers truncated toward 0."""
         if not x.is_float:
             if y.value == 0:
                 self.notes.add(DIVISION)
@@ -235,7 +235,7 @@ class Arithmetic:
         return self._real(value, x, passed_on, _ROUNDED)
 
     def of_bits(self, function: Callable[..., int], *numbers: Number) -> Number:
-        """A function of the bits of elements, as bits: a number of the unsigned type of that size."""
+        """A function on the raw bits of elements: a number of the unsigned type of that size."""
         bits = numbers[0].type.bits
         type_ = next(one for one in self.types.values() if one.kind == "unsigned" and one.bits == bits)
         values = (_bits(number) for number in numbers)
@@ -246,7 +246,7 @@ class Arithmetic:
             self.notes.add(SHIFT)
             return x
         bits = max(x.type.bits, 32)
-        value = _bits(x)  # whatever it stands for
+        value = _bits(x)  # whatever it represents
         shifted = value << y.value if left else value >> y.value
         return Number(self, cut(shifted, bits, x.type), x.type)
 
@@ -266,20 +266,20 @@ class Arithmetic:
         return self._real(x.value, x, x.error, _ROUNDED)
 
     def look(self, *numbers: Number) -> None:
-        """Note what the numbers are that something is made of."""
+        """Notes the properties of numbers from which something is computed."""
         for number in numbers:
             if number.is_float and not math.isfinite(number.value):
                 self.notes.add(NAN if math.isnan(number.value) else INFINITY)
 
     def unit(self, value: float, type_: EnumEntry) -> float:
-        """The unit in the last place; of numbers that are not normal, all of them."""
+        """The unit in the last place; for subnormal numbers, the least normal number."""
         magnitude = abs(value)
         if magnitude < _SMALLEST[type_.bits]:
             return _SMALLEST[type_.bits]
         return magnitude * 2.0 ** (1 - _PRECISION[type_.bits])
 
     def _real(self, value: float, like: Number, passed_on: float, units: int = 0) -> Number:
-        """A float with the error passed on to it and, if units are given or it is rounded, one of its own."""
+        """A float with propagated error and, if units are given or it is rounded, an error of its own."""
         if not math.isfinite(value):
             return Number(self, value, like.type)
         if not units and rounded(value, like.type.bits) == value:
@@ -298,7 +298,7 @@ class Arithmetic:
         return call
 
     def _step(self, function: Callable[[float], float]) -> Callable[[Any], Number]:
-        """A function that jumps, such as `floor`."""
+        """A discontinuous function, such as `floor`."""
 
         def call(x: Number) -> Number:
             self.look(x)
@@ -329,7 +329,7 @@ class Arithmetic:
         return self._extreme(x, y, max)
 
     def _extreme(self, x: Any, y: Any, choose: Callable[..., Any]) -> Any:
-        """Of integers of a description too; of elements NaN if either is, and -0 is smaller than 0."""
+        """Also for integers of a description; for elements NaN if either is, and -0 is less than 0."""
         if not isinstance(x, Number) and not isinstance(y, Number):
             return choose(x, y)
         x, y = (x, x.like(y)) if isinstance(x, Number) else (y.like(x), y)
@@ -365,7 +365,7 @@ class Arithmetic:
         if x.is_float:
             value = _called(math.pow, x.value, float(exponent))
             if x.value < 0 and isinstance(y, Number) and y.error:
-                self.notes.add(UNSTABLE)  # odd, even or no integer at all
+                self.notes.add(UNSTABLE)  # odd, even or not an integer
             exponents = y.interval if isinstance(y, Number) and y.error else (float(exponent),)
             bases = x.interval if x.error else (x.value,)
             ends = (_called(math.pow, base, end) for base in bases for end in exponents)
@@ -472,7 +472,7 @@ class Arithmetic:
 
 
 def _called(function: Callable[..., float], *arguments: float) -> float:
-    """The function's value; NaN where it has none, and where it is too large, or at a pole, the infinity."""
+    """The function's value; NaN if it has none, and infinity if it is too large, or at a pole."""
     try:
         return function(*arguments)
     except OverflowError:
@@ -494,12 +494,12 @@ def _finite(error: float) -> float:
 
 
 def _quotient(x: int, y: int) -> int:
-    """Cut toward 0."""
+    """Truncated toward 0."""
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
 def rounded(value: float, bits: int) -> float:
-    """The nearest float of that many bits."""
+    """The nearest float with that many bits."""
     try:
         nearest: float = struct.unpack(_FORMAT[bits], struct.pack(_FORMAT[bits], value))[0]
     except OverflowError:
@@ -508,7 +508,7 @@ def rounded(value: float, bits: int) -> float:
 
 
 def _bits(number: Number) -> int:
-    """The bits of an element, as an unsigned integer."""
+    """The raw bits of an element, as an unsigned integer."""
     if number.is_float:
         data = struct.pack(f"<{_FORMAT[number.type.bits]}", number.value)
         return int.from_bytes(data, "little")
@@ -516,7 +516,7 @@ def _bits(number: Number) -> int:
 
 
 def _of_bits(value: int, type_: EnumEntry) -> int | float:
-    """The element that has these bits."""
+    """The element with these raw bits."""
     if type_.kind == "float":
         data = value.to_bytes(type_.bits // 8, "little")
         element: float = struct.unpack(f"<{_FORMAT[type_.bits]}", data)[0]
@@ -535,12 +535,12 @@ def fits(value: int, bits: int, type_: EnumEntry) -> bool:
 
 
 def cut(value: int, bits: int, type_: EnumEntry) -> int:
-    """The integer of these bits."""
+    """The integer with these bits."""
     least, _ = limits(bits, type_)
     return (value - least) % (1 << bits) + least
 
 
 def _limited(value: Any, type_: EnumEntry) -> int:
-    """A whole number or an infinity within the limits of 32 bits, or of 64 for types that have them."""
+    """A whole number or an infinity clamped to 32 bits, or to 64 for types that have them."""
     least, most = limits(max(type_.bits, 32), type_)
     return least if value < least else most if value > most else int(value)

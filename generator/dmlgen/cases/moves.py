@@ -1,4 +1,4 @@
-"""Single changes of a description, proposed from what a condition reads: to make it hold, or to break it."""
+"""Proposes single changes to a description, from what a condition reads, that satisfy or break it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
 from dmlgen.registry import Operator, Registry
 
-MAX_DIMENSIONS = 16  # beyond any that an operator takes, so that counts can be too large
-WIDE = 1 << 16  # two sizes of it have more elements than fit 32 bits
+MAX_DIMENSIONS = 16  # more than any operator supports, so that counts can be too large
+WIDE = 1 << 16  # two sizes of this have more elements than fit 32 bits
 _LISTS = (ir.INTS, ir.FLOATS)
 
 
@@ -32,7 +32,7 @@ def packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Editor:
-    """Makes moves in descriptions of one operator. `entry` gives an entry to fill an array with."""
+    """Applies moves to descriptions of one operator. `entry` gives an entry to fill an array with."""
 
     def __init__(self, operator: Operator, entry: Callable[[str], Value]) -> None:
         self._entry = entry
@@ -42,7 +42,7 @@ class Editor:
             self._counted.setdefault(count, []).append(name)
 
     def apply(self, move: Move, state: State) -> State:
-        """The state with the change made."""
+        """The state with the move applied."""
         (member, at, field, entry), value, alone = move
         if member is None:
             return state._replace(level=value)
@@ -98,7 +98,7 @@ _FLIPPED: dict[str, str] = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">
 
 
 class Proposer:
-    """Proposes moves; `sample` gives a value of a member that is absent and is to be given."""
+    """Proposes moves; `sample` gives a value for an absent member that is to be given."""
 
     def __init__(
         self, registry: Registry, evaluator: Evaluator, operator: Operator, sample: Callable[[str], Value]
@@ -111,7 +111,7 @@ class Proposer:
         self.largest = registry.types["UINT"].range[1]
 
     def compile(self, node: ir.Expr) -> Compiled:
-        """The function of an expression, made when it is first asked for."""
+        """The function of an expression, compiled on first use."""
         made: Compiled | None = None
 
         def value(environment: Environment) -> Any:
@@ -123,9 +123,9 @@ class Proposer:
         return value
 
     def directed(self, condition: ir.Expr, wanted: bool) -> list[Proposal]:
-        """Moves that give one side of the condition just the value that makes it hold, or fail.
+        """Moves that give one side of the condition exactly the value that satisfies or breaks it.
 
-        The first values are those at the bound, so that cases lie as near to it as can be.
+        The first values are those at the bound, so that cases lie as close to it as possible.
         """
         match condition:
             case ir.Definition(value=value):
@@ -178,7 +178,7 @@ class Proposer:
         return proposals
 
     def _read(self, expression: ir.Expr) -> Iterator[ir.Expr]:
-        """The members and fields that an expression reads, also through the defaults of fields."""
+        """The members and fields that an expression reads, including through the defaults of fields."""
         for node in ir.walk(expression):
             if isinstance(node, ir.Field) and node.tensor.index is not None:
                 firsts = (replace(node.tensor, index=ir.Number(number, ir.INT)) for number in range(3))
@@ -190,7 +190,7 @@ class Proposer:
                     yield replace(inner, tensor=node.tensor) if isinstance(inner, ir.Field) else inner
 
     def _given(self, item: ir.Expr, wanted: bool) -> list[Proposal]:
-        """Moves that give an optional member, or take it away."""
+        """Moves that add or remove an optional member."""
         match item:
             case ir.Tensor(name=name, index=None) | ir.Member(name=name) if name in self._optional:
                 pass
@@ -204,7 +204,7 @@ class Proposer:
         return [propose]
 
     def _others(self, type_: ir.Type, values: list[Any]) -> list[Any]:
-        """Values of the type that are none of these, the nearest first."""
+        """Values of the type other than these, nearest first."""
         known = self._enums[type_.name or ""] if type_.kind == "enum" else []
         return [*(value for value in known if value not in values), max(values) + 1]
 
@@ -274,7 +274,7 @@ class Proposer:
         return propose
 
     def _assign(self, target: ir.Expr, values: Values) -> list[Proposal]:
-        """Moves after which the target has one of the values, as far as what it is computed from allows."""
+        """Moves that give the target one of the values, as far as its operands allow."""
         match target:
             case ir.Definition(value=inner):
                 return self._assign(inner, values)
@@ -327,7 +327,7 @@ class Proposer:
         return [propose]
 
     def _assign_to_call(self, target: ir.Call, values: Values) -> list[Proposal]:
-        """The same where the target is what a function gives."""
+        """The same if the target is the result of a function."""
         match target:
             case ir.Call(function="max" | "min", arguments=arguments):
                 return [proposal for argument in arguments for proposal in self._assign(argument, values)]
@@ -346,7 +346,7 @@ class Proposer:
         raise AssertionError(target.function)
 
     def _place(self, target: ir.Expr) -> Callable[[Environment], Place | None] | None:
-        """Where a value can be put so that the expression has it; None where it is computed."""
+        """Where to put a value so that the expression has it; None if the expression is computed."""
         match target:
             case ir.Definition(value=value):
                 return self._place(value)
@@ -380,7 +380,8 @@ def _nth(values: Values, number: int) -> Values:
     return lambda env: [v[number] for v in values(env) if number < len(v)]
 
 
-# For `left op right == value`: what left may be, given value, left and right as they are; and right.
+# For `left op right == value`: possible values of left, given value and the current left and right; and of
+# right.
 _LEFT: dict[str, Callable[[int, int, int], int]] = {
     "+": lambda value, left, right: value - right,
     "-": lambda value, left, right: value + right,

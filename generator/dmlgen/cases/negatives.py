@@ -1,7 +1,7 @@
-"""For every rule, descriptions that break it alone, each with a valid twin that is as near as can be.
+"""For every rule, descriptions that break only that rule, each with the nearest possible valid twin.
 
-Of advice, which does not make a description invalid: descriptions that draw it and no other, and their twins
-that do not draw it.
+For advice, which does not make a description invalid: descriptions that draw only that advice, and twins that
+do not.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from dmlgen.description import Tensor
 from dmlgen.expr import ir
 from dmlgen.registry import Rule
 
-FEW = 6  # bases that are enough for most rules
-_MORE = 12  # further ones, for those that they are not enough for
-_TURNS = 3  # tensors that a rule of every tensor is to be broken for, if it can be for one of them
+FEW = 6  # bases that suffice for most rules
+_MORE = 12  # further ones, for other rules
+_TURNS = 3  # tensors for which a rule on every tensor is broken, if possible
 _MOVES = 40  # tried on one base
 _IS_INPUT = ir.Member("is_input", ir.BOOL)
 _MOST = 5  # times the effort, for what is hard to find
-_BREAKING, _HIDING = 4, 2  # of these, those after which other failures are mended
+_BREAKING, _HIDING = 4, 2  # of these, those after which other failures are fixed
 
 
 class Negative(NamedTuple):
-    """A state that breaks the subject's rule alone, and its valid twin."""
+    """A state that breaks only the subject's rule, and its valid twin."""
 
     subject: Subject
     state: State
@@ -36,7 +36,7 @@ class Negative(NamedTuple):
 
 @dataclass
 class Attempt:
-    """What came of trying to break one rule. `companions` are the rules that were broken with it."""
+    """The result of trying to break one rule. `companions` are the rules that were broken along with it."""
 
     rule: Rule
     found: list[Negative] = field(default_factory=list)
@@ -44,10 +44,10 @@ class Attempt:
 
 
 def attempt(search: Search, rule: Rule, bases: Sequence[State]) -> Attempt:
-    """A negative for every subject of the rule that has one; `bases` are valid states, the plainest first.
+    """A negative for every subject of the rule that has one; `bases` are valid states, simplest first.
 
-    The later bases are tried only for a rule that the first ones do not break; and more moves from all of
-    them for one of the operator's own.
+    The later bases are tried only if the first ones do not break the rule, with more moves from all of them
+    for a rule of the operator itself.
     """
     result = Attempt(rule)
     for turn, subject in enumerate(search.subjects(rule)):
@@ -68,9 +68,9 @@ def attempt(search: Search, rule: Rule, bases: Sequence[State]) -> Attempt:
 
 
 def _fitting(search: Search, subject: Subject, bases: Sequence[State]) -> list[State]:
-    """Those bases first in which the subject judges something; at a level at which its rule is in force.
+    """First the bases in which the subject checks something, at a level at which its rule applies.
 
-    What is about a member needs the member to be there.
+    A subject about a member needs the member to be present.
     """
     states: list[State] = []
     for base in bases:
@@ -87,7 +87,7 @@ def _fitting(search: Search, subject: Subject, bases: Sequence[State]) -> list[S
 
 
 def _can_be_judged(subject: Subject) -> bool:
-    """Whether a change of the description may make the subject's guard hold."""
+    """Whether a change to the description can make the subject's guard hold."""
     guard = subject.check.check.guard if subject.check is not None else None
     return guard is None or any(
         not isinstance(node, ir.Number | ir.Not | ir.Logic) and node != _IS_INPUT for node in ir.walk(guard)
@@ -95,7 +95,7 @@ def _can_be_judged(subject: Subject) -> bool:
 
 
 def boundary(search: Search, subject: Subject, bases: Sequence[State]) -> State | None:
-    """A valid state in which the subject's ordering comparison of integers holds, but only just."""
+    """A valid state in which the subject's ordering comparison of integers only just holds."""
     gap = search.gap(subject)
     if gap is None or subject.check is None:
         return None
@@ -112,7 +112,7 @@ def boundary(search: Search, subject: Subject, bases: Sequence[State]) -> State 
 
 
 def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Attempt) -> Negative | None:
-    """By one move from a valid state, which then is the twin."""
+    """With one move from a valid state, which is then the twin."""
     for base in bases:
         for move in islice(search.ways_to_break(subject, base), _MOVES):
             state = search.apply(move, base)
@@ -128,7 +128,7 @@ def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Att
 def _with_mending(
     search: Search, subject: Subject, bases: Sequence[State], result: Attempt, effort: int
 ) -> Negative | None:
-    """By one move from a valid state, and others that mend what else it broke."""
+    """With one move from a valid state, and others that fix what else it broke."""
     for base in bases:
         for move in _promising(search, subject, base, result, effort):
             state = search.mend(search.apply(move, base), subject.rule, frozenset({move.place.whole}))
@@ -152,7 +152,7 @@ def _promising(search: Search, subject: Subject, base: State, result: Attempt, e
 
 
 def _twin(search: Search, subject: Subject, state: State, base: State) -> State:
-    """The valid state nearest to one that breaks a rule: one change away, if any is."""
+    """The valid state nearest to one that breaks a rule: one change away, if possible."""
     for move in search.remedies(state):
         twin = search.apply(move, state)
         if search.heeds(subject.rule, twin):
@@ -167,7 +167,7 @@ def _twin(search: Search, subject: Subject, state: State, base: State) -> State:
 
 
 def distance(one: State, other: State) -> int:
-    """How many members and fields of tensors differ; the feature level counts as one."""
+    """The number of members and tensor fields that differ; the feature level counts as one."""
     count = int(one.level is not other.level)
     for name, left in one.description.items():
         right = other.description[name]

@@ -1,4 +1,4 @@
-"""Valid descriptions that together show the whole support table, and many pairs of the choices beside it."""
+"""Valid descriptions that together cover the whole support table, and many pairs of the other choices."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dmlgen.changes import Place, State
 from dmlgen.expr import ir
 from dmlgen.registry import FeatureLevel, Support
 
-_ATTEMPTS, _GREEDY = 24, 3  # at one goal; of these with choices that bring most
+_ATTEMPTS, _GREEDY = 24, 3  # for one goal; of these with the choices that cover most
 _SMALL = 16  # of these only with tensors whose data can be written out
-_MOST_ELEMENTS = 1 << 20  # of a tensor whose data no case shows
-_MORE = 12  # cases beside those that the table needs, for the sake of pairs
+_MOST_ELEMENTS = 1 << 20  # of a tensor for which no case has data
+_MORE = 12  # cases beyond those that the table needs, to cover pairs
 
 
 class Goal(NamedTuple):
-    """A data type and dimension count of a tensor, at the lowest level whose table has them.
+    """A data type and dimension count of a tensor, at the lowest level whose table lists them.
 
-    What is None does not matter.
+    None stands for any.
     """
 
     level: FeatureLevel
@@ -32,7 +32,7 @@ class Goal(NamedTuple):
 
 
 class Positives:
-    """Valid states by name; goals that no state was found for are `missed`."""
+    """Valid states by name; goals for which no state was found are `missed`."""
 
     def __init__(self, search: Search) -> None:
         self.search, self.registry = search, search.registry
@@ -50,7 +50,7 @@ class Positives:
             self._show_choices()
 
     def _show_choices(self) -> None:
-        """Every value of an enumeration, optional members given and absent, as far as rules allow; pairs."""
+        """Covers every enumerator, optional members given and absent, as far as rules allow; and pairs."""
         level = self.registry.levels[-1]
         rows = self.operator.support[level.name]
         row = next((row for row in rows if not self.operator.member[row.tensor].optional), rows[0])
@@ -68,7 +68,7 @@ class Positives:
                 self._keep(f"pairs-{number + 1}", state, row)
 
     def _show(self, level: FeatureLevel, row: Support) -> None:
-        """Every type and every dimension count of the row, two at a time where that can be."""
+        """Covers every type and every dimension count of the row, two at a time if possible."""
         types = [type_ for type_ in row.types if not self._shows(row, type_)]
         ranks = [rank for rank in row.ranks if not self._shows(row, rank)]
         for type_, rank in zip_longest(types, ranks):
@@ -92,7 +92,7 @@ class Positives:
         return value is None or (row.tensor, row.when, value) in self._shown
 
     def _keep(self, name: str, state: State, row: Support) -> None:
-        """Note what the state shows: of the row's tensor under the row's condition, of others under none."""
+        """Records what the state covers: for the row's tensor under its condition, for others under none."""
         self.found[name] = state
         for member, tensor in tensors_of(state.description):
             when = row.when if member == row.tensor else None
@@ -100,14 +100,14 @@ class Positives:
             self._shown |= {(member, when, type_), (member, when, tensor.DimensionCount)}
 
     def _reach(self, goal: Goal, row: Support, choice: tuple[str, object] | None = None) -> State | None:
-        """A valid state that shows the goal and the choice, with strides where rules allow them."""
+        """A valid state that covers the goal and the choice, with strides if rules allow them."""
         value = None if goal.type is None else self._value[goal.type]
         when = None if row.when is None else self.search.compile(row.when)
         array = self.operator.member[goal.tensor].count is not None
         for attempt in range(_ATTEMPTS):
             slot = Place(goal.tensor, attempt % 2 if array else None)
             pinned = {Place(goal.tensor), *((Place(_member(choice[0])),) if choice is not None else ())}
-            if attempt % 3 != 2:  # what was chosen may not be reached from where the sample is
+            if attempt % 3 != 2:  # the choice may be unreachable from the sample
                 pinned |= {slot._replace(field="DataType")} if goal.type else set()
                 pinned |= {slot._replace(field="DimensionCount")} if goal.rank else set()
             rank = goal.rank or self.sampler.random.choice(row.ranks)
@@ -139,13 +139,13 @@ class Positives:
         return self.search.apply(self.sampler.random.choice(moves), state) if moves else state
 
     def _is_small(self, state: State, attempt: int) -> bool:
-        """Whether the tensors are small enough for their data to be written out, if that can be."""
+        """Whether the tensors are small enough for their data to be written out, if that is possible."""
         written_out = is_light(self.operator) and attempt < _SMALL
         most = MOST_ELEMENTS if written_out else _MOST_ELEMENTS
         return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 
     def _choose(self, goal: Goal, row: Support, greedy: bool, choice: tuple[str, object] | None) -> Chosen:
-        """Types, layouts and so on: if greedy, those that show the most pairs not seen yet."""
+        """Types, layouts and so on: if greedy, those that cover the most new pairs."""
         chosen: dict[str, object] = {f"{goal.tensor}.given": True}
         chosen |= {choice[0]: choice[1]} if choice is not None else {}
         if goal.type is not None:

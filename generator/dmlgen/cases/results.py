@@ -1,4 +1,4 @@
-"""What the evaluators of definitions and of algorithms take and give, element by element."""
+"""The inputs and results of the evaluators of definitions and of algorithms, element by element."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import NamedTuple
 
 from dmlgen.cases import elements
 
-Elements = tuple[int | float | None, ...]  # of a tensor, row-major; None where any value is right
-Data = Mapping[str, Elements | tuple[Elements, ...]]  # by member; of an array of tensors, each one's
+Elements = tuple[int | float | None, ...]  # of a tensor, in row-major order; None if any value is correct
+Data = Mapping[str, Elements | tuple[Elements, ...]]  # by member; for an array of tensors, one entry each
 Coordinate = tuple[int, ...]
 Origin = tuple[str, int | None, int]
-"""An input element: its tensor, the place in an array of tensors, the row-major place."""
+"""An input element: its tensor, the index in an array of tensors, the row-major index."""
 
 DUPLICATES = "several updates of one element"
 EQUALS = "which of equal elements counts"
 RANDOM = "the order of random words"
 
 CHOICES = elements.CHOICES | {DUPLICATES, EQUALS, RANDOM}
-"""What no source defines, and has a value here by this registry's choice."""
+"""What no source defines; the value is this registry's choice."""
 
 ALWAYS = frozenset({RANDOM})
-"""Choices that no data can leave out."""
+"""Choices that every data set involves."""
 
 
 class Element(NamedTuple):
-    """An element of an output: where it is, what it rests on (`notes`), and what it was made of (`origins`).
+    """An element of an output: its position, the choices it depends on (`notes`), and its `origins`.
 
-    `entry` is the place in an array of tensors, `place` the row-major one in the tensor.
+    `entry` is the index in an array of tensors, `place` the row-major index in the tensor.
     """
 
     output: str

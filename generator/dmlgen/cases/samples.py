@@ -14,9 +14,9 @@ from dmlgen.registry import FeatureLevel, Member, Operator, Registry
 MAX_ELEMENTS = 24  # of a tensor, so that cases stay readable
 _SIZES = (1, 2, 2, 3, 4)
 _ALIGNMENT = 16  # no data type has a larger element
-_SHARE_OF_ONES = 0.1  # of descriptions in which every size is 1
+_SHARE_OF_ONES = 0.1  # share of descriptions in which every size is 1
 _FLOATS = (1.0, 0.5, 2.0, -1.0)
-_ENTRIES = ((1,), (1,), (0,), (1, 2), (0, 1))  # of arrays: strides are at least 1, paddings may be 0
+_ENTRIES = ((1,), (1,), (0,), (1, 2), (0, 1))  # of arrays: strides are at least 1, paddings can be 0
 
 Choices = Mapping[str, Sequence[object]]
 Chosen = Mapping[str, object]
@@ -35,7 +35,7 @@ class Sampler:
         ]
 
     def choices(self, level: FeatureLevel) -> Choices:
-        """What descriptions at a level can differ in, beside sizes and numbers."""
+        """The properties in which descriptions at a level can differ, besides sizes and numbers."""
         choices: dict[str, Sequence[object]] = {}
         for member in self.operator.members:
             given = (True, False) if member.optional else (True,)
@@ -57,7 +57,7 @@ class Sampler:
         return choices
 
     def description(self, rank: int, level: FeatureLevel, chosen: Chosen) -> dict[str, Value]:
-        """A description that shows what was chosen, its tensors of that dimension count where they can be."""
+        """A description with the chosen properties, whose tensors have that dimension count if possible."""
         common, alike = self.sizes(rank), self.random.random() < 0.5
         if self.random.random() < _SHARE_OF_ONES:
             common, alike = (1,) * rank, True
@@ -87,7 +87,7 @@ class Sampler:
         return description
 
     def value(self, member: Member, rank: int = 1, level: FeatureLevel | None = None) -> Value:
-        """A value of a member that is no array, given. An activation is one of the level, or of the first."""
+        """A value for a given member other than an array. An activation exists at the level or the first."""
         types = self.registry.types
         if member.is_tensor:
             level = self.registry.levels[-1]
@@ -113,7 +113,7 @@ class Sampler:
         return self.random.randint(-rank if signed else 0, rank)
 
     def entry(self, name: str) -> Value:
-        """An entry of a member that is an array; a member's own value where it is none."""
+        """An entry of an array member; the value itself if the member is not an array."""
         member = self.operator.member[name]
         types = self.registry.types
         if member.count is None or member.is_tensor or member.type == "OPERATOR_DESC":
@@ -153,7 +153,7 @@ def nested_sample(registry: Registry, operator: Operator) -> Nested:
 
 
 def layouts(member: Member) -> tuple[str, ...]:
-    """How a tensor may lie in memory; elements of an output may not share a place."""
+    """The ways to lay out a tensor in memory; elements of an output cannot share memory."""
     everywhere = ("default", "packed", "padded", "transposed", "aligned")
     return (*everywhere, "broadcast") if member.role == "input" else everywhere
 
@@ -191,7 +191,7 @@ def _laid_out(tensor: Tensor, layout: str) -> Tensor:
 
 
 def tensors_of(description: Description) -> list[tuple[str, Tensor]]:
-    """The tensors that are given, entries of arrays too, by member."""
+    """The given tensors, including entries of arrays, by member."""
     found: list[tuple[str, Tensor]] = []
     for name, value in description.items():
         if isinstance(value, Tensor):

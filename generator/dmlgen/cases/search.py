@@ -1,4 +1,4 @@
-"""From a description to one that breaks no rule, or just one: what is broken first is mended first."""
+"""Searches from a description to one that breaks no rule, or just one; fixes the first broken rule first."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dmlgen.general_rules import general_rule
 from dmlgen.judge import GeneralJudge
 from dmlgen.registry import FeatureLevel, Operator, Rule, Stage
 
-_STEPS, _PATIENCE = 80, 3  # in all, and of these in a row those that bring nothing
-_STEPS_BROKEN = 24  # while a broken rule is to stay broken
-_CANDIDATES = 24  # moves that are looked at in one step
+_STEPS, _PATIENCE = 80, 3  # in total, and in a row without progress
+_STEPS_BROKEN = 24  # while a broken rule must stay broken
+_CANDIDATES = 24  # moves that are examined in one step
 _BEYOND_ALL = (len(Stage),)
 _NO_PLACES: frozenset[Place] = frozenset()
 
 
 class Subject(NamedTuple):
-    """One thing to break: a check of a rule, for one tensor where it is a rule of tensors.
+    """One thing to break: a check of a rule, for one tensor if it is a rule on tensors.
 
-    A general rule of operators has no check; `owner` is the member it is about.
+    A general rule on operators has no check; `owner` is the member that it concerns.
     """
 
     rule: Rule
@@ -44,7 +44,7 @@ class Subject(NamedTuple):
 
 
 class _Standing(NamedTuple):
-    """How far the rules hold: the further on the first broken one is, the better."""
+    """How well a state satisfies the rules: the later the first broken one, the better."""
 
     position: tuple[int, ...]
     failure: Failure | None
@@ -82,7 +82,7 @@ class Search:
 
     @property
     def blocks(self) -> tuple[FeatureLevel, ...]:
-        """The levels at which judgement changes."""
+        """The levels at which the result of validation can change."""
         return self.rules.blocks
 
     def judge(self, state: State) -> list[Failure]:
@@ -92,7 +92,7 @@ class Search:
         return self.rules.is_valid(state.description, state.level)
 
     def heeds(self, rule: Rule, state: State) -> bool:
-        """Whether the state is valid, and draws no advice of this rule."""
+        """Whether the state is valid, and does not draw this advice."""
         return all(failure.rule.advice and failure.rule is not rule for failure in self.judge(state))
 
     def minimum_level(self, state: State) -> FeatureLevel | None:
@@ -114,7 +114,7 @@ class Search:
         return self._editor.apply(move, state)
 
     def infer(self, state: State) -> State:
-        """The state with those fields of outputs that follow from the rest."""
+        """The state with the inferred fields of outputs."""
         inferred: set[tuple[str, str]] = set()
         for inference, value, when in self._infer:
             field = (inference.tensor, inference.field)
@@ -131,34 +131,34 @@ class Search:
         return state
 
     def ways_to_choose(self, when: ir.Expr, state: State) -> Iterator[Move]:
-        """Single moves that may make the condition of a row of the support table hold."""
+        """Single moves that may make the condition of a support table row hold."""
         yield from _moves(self._proposer.directed(when, wanted=True), self.environment(state), NOWHERE)
 
     def remedies(self, state: State) -> Iterator[Move]:
-        """Single moves that may mend what is broken."""
+        """Single moves that may fix what is broken."""
         for failure in self.judge(state):
             yield from islice(self._remedy(failure, state), _CANDIDATES)
 
     def judges(self, rule: Rule, state: State) -> bool:
-        """Whether a valid state has anything that the rule judges."""
+        """Whether the rule checks anything in a valid state."""
         if not self.rules.in_force(rule, state.level):
             return False
         return any(self.judged(subject, state) for subject in self.subjects(rule))
 
     def judged(self, subject: Subject, state: State) -> bool:
-        """Whether the state has what the subject is about, and its check something to judge."""
+        """Whether the state has what the subject concerns, and its check applies."""
         if subject.owner.member and state.description[subject.owner.member] in (None, ()):
             return False
         return subject.check is None or subject.check.judges(self._environment(subject.owner, state))
 
     def in_force(self, rule: Rule, level: FeatureLevel) -> bool:
-        """Whether the rule is judged at the level."""
+        """Whether the rule applies at the level."""
         return self.rules.in_force(rule, level)
 
     def gap(self, subject: Subject) -> Callable[[State], int | None] | None:
-        """How far the sides of the subject's comparison are apart in a state, where they are nearest.
+        """The smallest gap between the sides of the subject's comparison in a state.
 
-        None for what is no ordering comparison of integers.
+        None if it is not an ordering comparison of integers.
         """
         condition = subject.check.check.condition if subject.check is not None else None
         if not isinstance(condition, ir.Compare) or condition.op in ("==", "!="):
@@ -177,9 +177,9 @@ class Search:
     def mend(
         self, state: State, keep: Rule | None = None, pinned: frozenset[Place] = _NO_PLACES
     ) -> State | None:
-        """A state near to this one that breaks no rule but `keep`, and that one; None when none is found.
+        """A nearby state that breaks no rule except `keep`, which it breaks; None if none is found.
 
-        It draws no advice where that can be avoided. What is pinned stays as it is.
+        It draws no advice if that can be avoided. What is pinned stays unchanged.
         """
         standing = self._standing(state, keep)
         seen = {state.key}
@@ -207,7 +207,7 @@ class Search:
         return None
 
     def _standing(self, state: State, keep: Rule | None) -> _Standing | None:
-        """Where the first broken rule but `keep` is; None when `keep` is broken no longer."""
+        """The position of the first broken rule except `keep`; None if `keep` is no longer broken."""
         kept, other = keep is None, None
         for failure in self.rules.judge(state.description, state.level):
             if failure.rule is keep:
@@ -221,7 +221,7 @@ class Search:
         return _Standing(_BEYOND_ALL if other is None else other.position, other)
 
     def subjects(self, rule: Rule) -> Iterator[Subject]:
-        """All that can break the rule; rules of every tensor take turns at which they begin with."""
+        """Everything that can break the rule; in rules on every tensor, tensors take turns at being first."""
         if (general := general_rule(rule)) is not None:
             yield from (Subject(rule, owner) for owner in general.owners(self.rules))
             return
@@ -251,7 +251,7 @@ class Search:
         yield from _moves(remedies.nearby, environment, subject.owner)
 
     def ways_to_the_bound(self, subject: Subject, state: State) -> Iterator[Move]:
-        """Single moves after which the subject's comparison should hold, but only just."""
+        """Single moves after which the subject's comparison should only just hold."""
         if subject.owner.member and state.description[subject.owner.member] in (None, ()):
             return
         if subject.check is not None:
@@ -269,7 +269,7 @@ class Search:
         return environment
 
     def _remedy(self, failure: Failure, state: State) -> Iterator[Move]:
-        """Moves that may make the broken rule hold, the most promising first."""
+        """Moves that may satisfy the broken rule, most promising first."""
         owner = failure.owner
         if failure.check is not None and failure.environment is not None:
             proposals = self._proposals(failure.check)

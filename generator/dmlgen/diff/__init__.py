@@ -1,7 +1,7 @@
-"""What changed in meaning between two registries, whom it breaks, and where it stands on both sides.
+"""Semantic changes between two registries: whom they break, and their positions on both sides.
 
-Changes are found on the resolved registries, so that comments, order of keys, names of a `let` and what is
-shared between files are none, and one in a shared file is one of every operator that takes it over.
+Changes are found on the resolved registries, so comments, the order of keys, names in a `let` and sharing
+between files do not matter, and a change in a shared file is a change of every operator that uses it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from dmlgen.revisions import Specs
 
 
 def differences(old: Specs, new: Specs) -> Iterator[Change]:
-    """Every change, general ones first, then operators by value. SpecError or RevisionError where a side has
-    faults; the same files have none here."""
+    """Every change, general ones first, then operators by value.
+
+    Raises SpecError or RevisionError if a side has faults; if both sides have the same files, there are no
+    changes.
+    """
     if spec_digest(old.folder) == spec_digest(new.folder):
         return
     sides, was, now = Sides(Places(old), Places(new)), old.registry, new.registry

@@ -1,4 +1,4 @@
-"""Breaking changes that are meant: a YAML file lists them by kind and subject, each with a reason."""
+"""Intended breaking changes: a YAML file lists them by kind and subject, each with a reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Allowances(Record):
 
 
 def read_allowances(path: Path) -> dict[tuple[str, str], str]:
-    """Reasons by kind and subject. SpecError with every fault of the file."""
+    """The reasons by kind and subject. SpecError with every fault of the file."""
     listed = decode(_Allowances, load(path, path.parent)).allowed
     findings = [
         Finding(
@@ -47,6 +47,6 @@ def read_allowances(path: Path) -> dict[tuple[str, str], str]:
 
 
 def allowed(changes: Iterable[Change], allowances: Mapping[tuple[str, str], str]) -> dict[Change, str]:
-    """The changes that are listed, each with its reason."""
+    """The listed changes, each with its reason."""
     keys = ((change, (change.kind, change.subject)) for change in changes)
     return {change: allowances[key] for change, key in keys if key in allowances}

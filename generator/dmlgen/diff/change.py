@@ -1,6 +1,6 @@
-"""One change between two registries: of what kind it is, whom it breaks, and where it stands on both sides.
+"""A change between two registries: its kind, whom it breaks, and its position on both sides.
 
-Kinds are stable slugs: allowances name them.
+Kinds are stable slugs, which allowances refer to.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from typing import Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 
-At: TypeAlias = tuple[Position | None, Position | None]  # where it stands on the old side and the new one
+At: TypeAlias = tuple[Position | None, Position | None]  # the positions on the old and the new side
 Impact: TypeAlias = Literal["breaking", "compatible", "documentation"]
 
-_REFUSED = "a description that was valid is refused"
-_ACCEPTED = "a description that was refused is accepted"
+_REFUSED = "a valid description becomes invalid"
+_ACCEPTED = "an invalid description becomes valid"
 _LAYOUT = "the layout of the C struct changes: compiled callers and the library disagree"
-_NAMES = "C, Python and JSON that name it no longer compile, run or parse"
+_NAMES = "C, Python and JSON that use the name no longer compile, run or parse"
 _NUMBER = "compiled callers pass the old number"
-_RESULTS = "a program may compute something else"
-_NEW = "there is more; what there was stays as it was"
-_TEXT = "texts for readers only"
-_ANSWERS = "what `dmlops` answers about it changes; descriptions are judged as before"
+_RESULTS = "a program may compute different results"
+_NEW = "an addition; everything else is unchanged"
+_TEXT = "affects only text for readers"
+_ANSWERS = "`dmlops` answers differently about it; validation is unchanged"
 
 KINDS: Mapping[str, tuple[Impact, str]] = {
     "level-added": ("compatible", _NEW),
     "level-removed": ("breaking", _NAMES),
-    "level-order": ("breaking", "a level has operators and types of one that was above it, or below"),
+    "level-order": ("breaking", "a level gets the operators and types of one that was above or below it"),
     "level-value": ("breaking", _NUMBER),
     "level-declared": ("breaking", "the header declares it for other target versions"),
-    "level-release": ("documentation", "which DirectML version or Windows build has the level"),
+    "level-release": ("documentation", "the DirectML version or Windows build with the level changes"),
     "constant-added": ("compatible", _NEW),
     "constant-removed": ("breaking", _NAMES),
     "constant-value": ("breaking", _NUMBER),
@@ -44,63 +44,63 @@ KINDS: Mapping[str, tuple[Impact, str]] = {
     "enum-value-removed": ("breaking", _NAMES),
     "enum-value-renamed": ("breaking", _NAMES),
     "enum-value-number": ("breaking", _NUMBER),
-    "enum-value-element": ("breaking", "elements of this data type have another size or meaning"),
+    "enum-value-element": ("breaking", "elements of this data type have a different size or meaning"),
     "struct-added": ("compatible", _NEW),
     "struct-removed": ("breaking", _NAMES),
     "struct-layout": ("breaking", _LAYOUT),
-    "declared-later": ("breaking", "code for the target versions between no longer compiles"),
+    "declared-later": ("breaking", "code for the target versions in between no longer compiles"),
     "declared-earlier": ("compatible", "the header declares it for more target versions"),
     "operator-added": ("compatible", _NEW),
     "operator-removed": ("breaking", _NAMES),
     "operator-value": ("breaking", _NUMBER),
-    "operator-later": ("breaking", f"{_REFUSED} at the levels between"),
-    "operator-earlier": ("compatible", f"{_ACCEPTED} at the levels between"),
+    "operator-later": ("breaking", f"{_REFUSED} at the levels in between"),
+    "operator-earlier": ("compatible", f"{_ACCEPTED} at the levels in between"),
     "alias-added": ("compatible", _NEW),
     "alias-removed": ("breaking", "C that uses the name no longer compiles"),
     "member-added": ("breaking", _LAYOUT),
     "member-removed": ("breaking", _LAYOUT),
     "member-renamed": ("breaking", _NAMES),
     "member-order": ("breaking", _LAYOUT),
-    "member-type": ("breaking", f"{_LAYOUT}; a value of the old type is refused"),
-    "member-role": ("breaking", "a tensor that was bound as one is the other"),
+    "member-type": ("breaking", f"{_LAYOUT}; a value of the old type is rejected"),
+    "member-role": ("breaking", "an input becomes an output, or the other way round"),
     "member-array": ("breaking", _LAYOUT),
-    "member-required": ("breaking", f"{_REFUSED} where it leaves the member out"),
-    "member-optional": ("compatible", f"{_ACCEPTED} where it leaves the member out"),
+    "member-required": ("breaking", f"{_REFUSED} if it leaves the member out"),
+    "member-optional": ("compatible", f"{_ACCEPTED} if it leaves the member out"),
     "rule-added": ("breaking", _REFUSED),
     "rule-removed": ("compatible", _ACCEPTED),
-    "rule-renamed": ("breaking", "who looks for the identifier no longer finds it"),
+    "rule-renamed": ("breaking", "code that looks for the identifier no longer finds it"),
     "rule-stricter": ("breaking", _REFUSED),
     "rule-looser": ("compatible", _ACCEPTED),
-    "rule-changed": ("breaking", f"{_REFUSED}, as far as one can tell"),
-    "rule-violation": ("breaking", f"{_REFUSED}: what was advice is demanded"),
-    "rule-advice": ("compatible", f"{_ACCEPTED}: what was demanded is advice"),
-    "rule-stage": ("compatible", "of several broken rules, others are named"),
-    "rule-order": ("compatible", "of several broken rules, another is named first"),
+    "rule-changed": ("breaking", f"{_REFUSED}, as far as can be determined"),
+    "rule-violation": ("breaking", f"{_REFUSED}: advice becomes a requirement"),
+    "rule-advice": ("compatible", f"{_ACCEPTED}: a requirement becomes advice"),
+    "rule-stage": ("compatible", "if several rules are broken, others are reported"),
+    "rule-order": ("compatible", "if several rules are broken, another is reported first"),
     "rule-message": ("documentation", _TEXT),
     "rule-source": ("documentation", _TEXT),
     "advice-added": ("compatible", "advice makes no description invalid"),
     "advice-removed": ("compatible", "advice makes no description invalid"),
     "advice-changed": ("compatible", "advice makes no description invalid"),
-    "identifier-reused": ("breaking", "a retired identifier means something else to who has seen it"),
-    "identifier-forgotten": ("breaking", "nothing keeps the identifier from being used again"),
+    "identifier-reused": ("breaking", "a retired identifier gets a new meaning"),
+    "identifier-forgotten": ("breaking", "nothing prevents the identifier from being reused"),
     "hint-changed": ("documentation", _TEXT),
     "support-lost": ("breaking", _REFUSED),
     "support-gained": ("compatible", _ACCEPTED),
-    "inference-changed": ("breaking", "an output that is left open gets other sizes or another type"),
+    "inference-changed": ("breaking", "an output that is left open gets different sizes or a different type"),
     "inference-removed": ("breaking", "an output that is left open is no longer filled in"),
-    "inference-added": ("compatible", "an output that had to be given may be left open"),
+    "inference-added": ("compatible", "an output that had to be given can be left open"),
     "free-changed": ("documentation", "no rule depends on it"),
-    "default-changed": ("breaking", "who leaves the member out gets another value"),
-    "default-removed": ("breaking", "who leaves the member out has to give it"),
-    "default-added": ("compatible", "the member may be left out"),
+    "default-changed": ("breaking", "callers that leave the member out get a different value"),
+    "default-removed": ("breaking", "callers can no longer leave the member out"),
+    "default-added": ("compatible", "the member can be left out"),
     "definition-changed": ("breaking", _RESULTS),
-    "definition-removed": ("breaking", "there is no reference and no shader any more"),
+    "definition-removed": ("breaking", "there are no longer a reference and a shader"),
     "definition-added": ("compatible", "there are a reference and a shader"),
     "in-place-lost": ("breaking", "an output that shares this input's buffer may be wrong"),
     "in-place-gained": ("compatible", _NEW),
     "fusion-lost": ("breaking", _REFUSED),
     "fusion-gained": ("compatible", _ACCEPTED),
-    "data-changed": ("documentation", "no description shows it, and nothing checks it"),
+    "data-changed": ("documentation", "descriptions do not contain it, and nothing checks it"),
     "example-changed": ("documentation", _TEXT),
     "erratum-added": ("documentation", _TEXT),
     "erratum-removed": ("documentation", _TEXT),
@@ -108,19 +108,19 @@ KINDS: Mapping[str, tuple[Impact, str]] = {
     "summary-changed": ("documentation", _TEXT),
     "page-changed": ("documentation", _TEXT),
     "family-changed": ("documentation", _TEXT),
-    "counterpart-added": ("compatible", "more of a model has operators"),
-    "counterpart-removed": ("breaking", "a part of a model that had operators has none"),
-    "counterpart-changed": ("compatible", "a model comes down to other descriptions"),
+    "counterpart-added": ("compatible", "more operations can be mapped"),
+    "counterpart-removed": ("breaking", "an operation that could be mapped no longer can"),
+    "counterpart-changed": ("compatible", "models are mapped to different descriptions"),
     "counterpart-note": ("documentation", _ANSWERS),
 }
 
 
 @dataclass(frozen=True)
 class Change:
-    """`subject` is what changed: an operator (GEMM), a member of it (GEMM.Alpha), a rule's identifier.
+    """A change. `subject` is an operator (GEMM), a member (GEMM.Alpha) or a rule's identifier.
 
-    `texts` are what it was and is, where there is something to read. On a side where it does not exist it has
-    no position.
+    `texts` are the old and new text, if there is something to read. On a side where the subject does not
+    exist it has no position.
     """
 
     kind: str
@@ -143,5 +143,5 @@ class Change:
 
     @property
     def reason(self) -> str:
-        """Who breaks, or why nobody does."""
+        """Whom it breaks, or why nobody."""
         return KINDS[self.kind][1]

@@ -1,4 +1,4 @@
-"""Changes of what other interfaces have for DirectML's operators."""
+"""Changes of counterparts in other interfaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dmlgen.diff.members import renamed_members
 from dmlgen.diff.places import Sides
 from dmlgen.registry import Counterpart, Counterparts, Registry, Signature
 
-# Tables beside the operations: where they stand, and whether a model comes down to other operators by them.
+# The tables beside the operations: their place in the specs, and whether they affect which operators a model
+# maps to.
 _TABLES = {
     "activations": ("onnx", "changed"),
     "data_types": ("onnx", "changed"),
@@ -23,7 +24,7 @@ _TABLES = {
 
 
 def counterpart_changes(sides: Sides) -> Iterator[Change]:
-    """Of operations, signature by signature, then of the tables beside them."""
+    """Changes of operations, signature by signature, then of the tables beside them."""
     renamed = _renamed(sides.old.registry, sides.new.registry)
     was, now = sides.old.registry.counterparts, sides.new.registry.counterparts
     before, after = _signatures(was), _signatures(now)
@@ -83,7 +84,7 @@ def _versions(signature: Signature) -> str:
 
 
 def _is_covered(signature: Signature) -> bool:
-    """Whether something computes it."""
+    """Whether anything computes it."""
     return bool(signature.forms or signature.expands or signature.host)
 
 

@@ -1,4 +1,4 @@
-"""Changes as text for a person, JSON for a tool, GitHub annotations, or Markdown for a review."""
+"""Prints changes as text, JSON, GitHub annotations or Markdown."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dmlgen.diagnostics import Position
 from dmlgen.diff.change import Change, Impact
 from dmlgen.formats import ChangeFormat, annotation, printable
 
-Allowed: TypeAlias = Mapping[Change, str]  # breaking changes that are meant, each with the reason
+Allowed: TypeAlias = Mapping[Change, str]  # intended breaking changes, each with the reason
 
 _IMPACTS: tuple[Impact, ...] = get_args(Impact)
 _MARKUP = frozenset("&<>|`*_[]~@#:\\")  # a colon makes addresses links
-_LONGEST = 300  # characters of what was and is; JSON has all of it
+_LONGEST = 300  # longest old or new text, in characters; JSON has all of it
 
 
 def render(changes: Sequence[Change], allowed: Allowed, format: ChangeFormat) -> str:
-    """The changes, breaking ones first; text and annotations are empty without any."""
+    """The changes, breaking ones first; text and annotations are empty if there are none."""
     in_order = sorted(changes, key=lambda change: (change in allowed, _IMPACTS.index(change.impact)))
     return _RENDERERS[format](in_order, allowed)
 
@@ -102,7 +102,7 @@ def _code(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text of a spec in a cell: nothing in it is markup, and nobody is mentioned."""
+    """Text from a spec for a table cell: without markup, and without mentioning anybody."""
     line = printable(" ".join(text.splitlines()))
     return "".join(f"&#{ord(char)};" if char in _MARKUP else char for char in line)
 

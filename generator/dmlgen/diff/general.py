@@ -1,4 +1,4 @@
-"""Changes of what is not one operator's: levels, constants, number types, enumerations, structs."""
+"""Changes that do not belong to one operator: levels, constants, number types, enumerations, structs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def renamed_values(old: Registry, new: Registry) -> dict[str, str]:
 
 
 def general_changes(sides: Sides, values: Mapping[str, str]) -> Iterator[Change]:
-    """All of them, rules and identifiers apart; `values` gives the new names of enumerators."""
+    """All of these changes, except rules and identifiers; `values` gives the new names of enumerators."""
     yield from _levels(sides)
     yield from _constants(sides)
     yield from _types(sides)
@@ -41,7 +41,7 @@ def general_changes(sides: Sides, values: Mapping[str, str]) -> Iterator[Change]
 def come_and_gone(
     kind: str, what: str, before: Collection[str], after: Collection[str], at: Callable[[str], At]
 ) -> Iterator[Change]:
-    """What is on one side only."""
+    """Changes for what exists on one side only."""
     for name in before:
         if name not in after:
             yield Change(f"{kind}-removed", name, f"{what} {name} is gone", (at(name)[0], None))
@@ -51,7 +51,7 @@ def come_and_gone(
 
 
 def declared(subject: str, levels: tuple[FeatureLevel, FeatureLevel], at: At) -> Iterator[Change]:
-    """The change of the level from which on the header declares something, if there is one."""
+    """The change of the level at which the header first declares something, if there is one."""
     was, now = levels
     if was.name != now.name:
         kind = "declared-later" if now.value > was.value else "declared-earlier"
@@ -186,7 +186,7 @@ def _values(sides: Sides, was: Enum, now: Enum, renamed: Mapping[str, str]) -> I
             text, kinds = f"elements of {subject} are other ones", (f"{one.kind}", f"{other.kind}")
             texts = f"{one.bits} bits, {kinds[0]}", f"{other.bits} bits, {kinds[1]}"
             yield Change("enum-value-element", subject, text, at(subject), texts)
-        if (one.since.name, other.since.name) != (was.since.name, now.since.name):  # not as all of it
+        if (one.since.name, other.since.name) != (was.since.name, now.since.name):  # unlike the enum
             yield from declared(subject, (one.since, other.since), at(subject))
         yield from told(subject, (one.summary, other.summary), at(subject))
 

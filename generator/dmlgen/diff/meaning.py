@@ -1,8 +1,8 @@
-"""What conditions mean, compared: whether one follows from the other, where their form shows it.
+"""Compares the meaning of conditions: whether one implies the other, as far as their form shows it.
 
-A condition becomes a claim: negations are carried to the innermost parts, and what has no parts to compare is
-a text. Texts have neither the names of a `let` nor those of loops, and a name that has only
-been changed is the new one on both sides, so equal texts have equal values for every description.
+A condition becomes a claim: negations are pushed to the innermost parts, and parts that cannot be compared
+become text. Texts contain neither the names of a `let` nor those of loops, and renamed things have the new
+name on both sides, so equal texts have equal values for every description.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Strength: TypeAlias = Literal["same", "stricter", "looser", "other"]
 
 @dataclass(frozen=True)
 class Every:
-    """All of them; over a `span`, the one part for every turn."""
+    """All of the parts; with a `span`, its only part for every iteration."""
 
     parts: tuple[Claim, ...]
     span: str = ""
@@ -32,7 +32,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Some:
-    """At least one of them, likewise."""
+    """At least one of the parts, likewise."""
 
     parts: tuple[Claim, ...]
     span: str = ""
@@ -40,7 +40,7 @@ class Some:
 
 @dataclass(frozen=True)
 class Among:
-    """A value is one of these, or, `inverse`, none of them."""
+    """A value is one of these, or, if `inverse`, none of them."""
 
     item: str
     choices: frozenset[str | int | float]
@@ -49,7 +49,7 @@ class Among:
 
 @dataclass(frozen=True)
 class Order:
-    """A comparison other than for equality with a constant; `right` is a number where it is one."""
+    """A comparison, other than for equality with a constant; `right` is a number if it is one."""
 
     left: str
     op: ir.CompareOp
@@ -58,7 +58,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Fact:
-    """Anything else, or, `inverse`, its opposite."""
+    """Anything else, or, if `inverse`, its negation."""
 
     text: str
     inverse: bool
@@ -93,7 +93,7 @@ _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def strength(old: Claim, new: Claim) -> Strength:
-    """How a new condition relates to the old one. "other" also where it cannot be told."""
+    """How a new condition relates to the old one; "other" also if that cannot be determined."""
     if old == new:
         return "same"
     forth, back = _follows(new, old, {}), _follows(old, new, {})
@@ -103,10 +103,10 @@ def strength(old: Claim, new: Claim) -> Strength:
 
 
 class Meaning(Printer):
-    """Conditions of one side as claims, expressions as texts.
+    """The conditions of one side as claims, and its expressions as texts.
 
-    `renamed` gives new names of what has another. Members that are `given` count as present: with one that
-    may be left out from now on, rules need not change for descriptions that have it.
+    `renamed` gives the new names of what was renamed. Members that are `given` count as present: if one
+    becomes optional, rules need not change for descriptions that have it.
     """
 
     def __init__(self, renamed: Mapping[str, str], given: Collection[str] = ()) -> None:
@@ -122,7 +122,7 @@ class Meaning(Printer):
         return Every(tuple(self._check(check.loops, check) for check in checks))
 
     def claim(self, node: ir.Expr, inverse: bool = False) -> Claim:
-        """A condition, or its opposite."""
+        """A condition, or its negation."""
         match node:
             case ir.Not(operand=operand):
                 return self.claim(operand, not inverse)
@@ -160,12 +160,12 @@ class Meaning(Printer):
         return tuple(whole)
 
     def words(self, text: str) -> str:
-        """A text for readers, in new names."""
+        """A text for readers, with new names."""
         return re.sub(r"\w+", lambda word: self._renamed.get(word[0], word[0]), text)
 
     @contextmanager
     def bound(self, loops: Iterable[ir.Loop | ir.Each]) -> Iterator[None]:
-        """Within it, the variables of the loops are named by how deep they lie. No `let` uses them."""
+        """Inside, loop variables are named by nesting depth, with names that no `let` uses."""
         before = dict(self._bound)
         for loop in loops:
             self._bound[loop.variable.name] = f"${len(self._bound)}"
@@ -213,22 +213,21 @@ class Meaning(Printer):
         return super()._node(node)
 
     def _function(self, function: ir.Function) -> str:
-        """A digest of the body, in which parameters are named by their place."""
+        """A digest of the body, in which parameters are named by position."""
         if id(function) not in self._functions:
             parameters = {one.name: f"&{place}" for place, one in enumerate(function.parameters)}
             self._functions[id(function)] = function, self._digest(function.body, parameters)
         return self._functions[id(function)][1]
 
     def _digest(self, node: ir.Expr, parameters: dict[str, str]) -> str:
-        """Stands for the text of what has a name, wherever it is used, so that names built on names stay
-        short."""
+        """Stands for the text of a named thing wherever it is used, so that texts stay short."""
         before, self._bound = self._bound, parameters
         text = self.print(node)
         self._bound = before
         return f"<{hashlib.sha256(text.encode()).hexdigest()}>"
 
     def _check(self, loops: tuple[ir.Loop, ...], check: Check) -> Claim:
-        """The condition for every turn of the loops in which their conditions and the guard hold."""
+        """The condition for every iteration of the loops for which their conditions and the guard hold."""
         if loops:
             span = self._span(loops[0])
             with self.bound(loops[:1]):
@@ -275,9 +274,9 @@ def _some(parts: list[Claim]) -> Claim:
 
 
 def _follows(a: Claim, b: Claim, known: dict[tuple[int, int], bool]) -> bool:
-    """Whether `b` is seen to hold wherever `a` does.
+    """Whether `b` evidently holds whenever `a` does.
 
-    Each call looks at parts of `a`, of `b` or of both, and no pair of parts is looked at twice.
+    Each call looks at parts of `a`, of `b` or of both, and no pair of parts is visited twice.
     """
     key = (id(a), id(b))
     if key not in known:

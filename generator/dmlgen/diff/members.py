@@ -10,7 +10,7 @@ from dmlgen.registry import Member
 
 
 def renamed_members(old: tuple[Member, ...], new: tuple[Member, ...]) -> dict[str, str]:
-    """New names of members: at the place of one that is gone is one of the same kind that was not there."""
+    """New names of members: at the position of one that is gone is a new one of the same kind."""
     before, after = ({member.name for member in members} for members in (old, new))
     return {
         was.name: now.name
@@ -22,7 +22,7 @@ def renamed_members(old: tuple[Member, ...], new: tuple[Member, ...]) -> dict[st
 def member_changes(
     sides: Sides, owner: str, was: tuple[Member, ...], now: tuple[Member, ...]
 ) -> Iterator[Change]:
-    """Of an operator or a struct that both sides have."""
+    """Changes of the members of an operator or a struct that both sides have."""
     renamed = renamed_members(was, now)
     before = {renamed.get(member.name, member.name): member for member in was}
     after = {member.name: member for member in now}

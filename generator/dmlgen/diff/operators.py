@@ -17,7 +17,7 @@ from dmlgen.registry import Erratum, FeatureLevel, Inference, Operator
 
 
 def operator_changes(sides: Sides, values: Mapping[str, str]) -> Iterator[Change]:
-    """All of them, by value; `values` gives the new names of enumerators."""
+    """Changes of all operators, by value; `values` gives the new names of enumerators."""
     before, after = sides.old.registry.operator, sides.new.registry.operator
 
     def at(name: str) -> At:
@@ -58,7 +58,7 @@ class _Operator:
         )
 
     def changes(self) -> Iterator[Change]:
-        """Those of all but members, rules and tables."""
+        """Changes other than those of members, rules and tables."""
         yield from self._header()
         yield from self._inferences()
         yield from self._fusions()
@@ -92,7 +92,7 @@ class _Operator:
                     yield Change(f"alias-{kind}", name, text, self._at("alias"))
 
     def _inferences(self) -> Iterator[Change]:
-        """Of outputs that nothing demands: what a rule demands changes with the rule."""
+        """Changes of inferences that no rule requires: required ones change with the rule."""
         before, after = _open(self.was, self.old), _open(self.now, self.new)
         for field in dict.fromkeys((*before, *after)):
             was, now = before.get(field, []), after.get(field, [])
@@ -167,7 +167,7 @@ class _Operator:
             yield Change("free-changed", name, f"{name} has other free members", self._at("free"), free)
 
     def _worked(self) -> Iterator[Change]:
-        """Worked examples, and what data must be."""
+        """Changes of worked examples, and of constraints on data."""
         for kind, key in (("example", "examples"), ("data", "data")):
             was, now = ({one.id: repr(one) for one in getattr(side, key)} for side in (self.was, self.now))
             for id_ in dict.fromkeys((*was, *now)):
@@ -177,7 +177,7 @@ class _Operator:
                     yield Change(f"{kind}-changed", self.name, text, self._at(key, with_value("id", id_)))
 
     def _errata(self) -> Iterator[Change]:
-        """By the place of the page; of several for one place, the first with the first, and so on."""
+        """Changes of errata, matched by the place on the page; several for one place are matched in order."""
         old = {self.old.words(repr(one)): one for one in self.was.errata}
         new = {repr(one): one for one in self.now.errata}
         gone = [one for text, one in old.items() if text not in new]
@@ -196,7 +196,7 @@ def _kind(was: object, now: object) -> str:
 
 
 def _open(operator: Operator, meaning: Meaning) -> dict[str, list[Inference]]:
-    """What is inferred and not demanded, by field, in new names."""
+    """What is inferred but not required, by field, with new names."""
     found: dict[str, list[Inference]] = {}
     for one in operator.inferences:
         if not one.demanded:
@@ -210,7 +210,7 @@ def _inferred(one: Inference) -> str:
 
 
 def _computed(operator: Operator) -> Iterator[str]:
-    """What an operator computes, as text; the roles of an algorithm."""
+    """What an operator computes, as text; for an algorithm, its roles."""
     algorithm = operator.algorithm
     if operator.defines is not None:
         yield from operator.defines.lines

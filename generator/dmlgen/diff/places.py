@@ -1,4 +1,4 @@
-"""Where a fact stands: of what has no position in the registry, the file is read again."""
+"""The positions of facts: for those without a position in the registry, the file is read again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Step: TypeAlias = str | Callable[[Node], bool]  # a key of a mapping; which item
 
 
 class Places:
-    """Positions in one side's specs, named as its label has it."""
+    """Positions in one side's specs, in terms of its label."""
 
     def __init__(self, specs: Specs) -> None:
         self._specs = specs
@@ -28,15 +28,15 @@ class Places:
         return self._specs.registry
 
     def shown(self, position: Position) -> Position:
-        """A position that the registry has."""
+        """A position from the registry."""
         return self._specs.place(position)
 
     def general(self, file: str, *steps: Step) -> Position:
-        """A place in `file`.yaml, as far down the steps as there is one."""
+        """A place in `file`.yaml, following the steps as far as possible."""
         return self._below(self._specs.folder / f"{file}.yaml", steps)
 
     def of(self, operator: Operator, *steps: Step) -> Position:
-        """A place in an operator's file, or in the shared one whose entries it takes over."""
+        """A place in an operator's file, or in the shared file from which the entry comes."""
         path = Path(operator.position.file)
         node = self._file(path)
         if isinstance(node, Mapping) and isinstance(steps[0], str) and node.get(steps[0]) is None:
@@ -49,7 +49,7 @@ class Places:
         return self._below(path, steps)
 
     def support(self, operator: Operator, level: str, tensor: str) -> Position:
-        """The row of a tensor in the table that holds at a level."""
+        """The row of a tensor in the table that applies at a level."""
         levels = self.registry.level
         tables = set(levels)
         for name in sorted(tables, key=lambda one: -levels[one].ordinal):
@@ -78,7 +78,7 @@ class Places:
         if path not in self._files:
             try:
                 self._files[path] = load(path, self._specs.folder)
-            except SpecError:  # gone since the registry was read
+            except SpecError:  # deleted since the registry was read
                 self._files[path] = None
         return self._files[path]
 
@@ -91,7 +91,7 @@ class Sides:
     new: Places
 
     def shown(self, was: Position | None, now: Position | None) -> At:
-        """Positions that the registries have."""
+        """Positions from both registries."""
         return (
             None if was is None else self.old.shown(was),
             None if now is None else self.new.shown(now),
@@ -105,7 +105,7 @@ class Sides:
 
 
 def _lists(key: str, value: str) -> Callable[[Node], bool]:
-    """Whether an item has the value in its list `key`."""
+    """Whether an item's list `key` contains the value."""
 
     def has(item: Node) -> bool:
         listed = item.get(key) if isinstance(item, Mapping) else None
@@ -117,7 +117,7 @@ def _lists(key: str, value: str) -> Callable[[Node], bool]:
 
 
 def with_value(key: str, value: str) -> Callable[[Node], bool]:
-    """Whether an item has the value under the key, however it is folded over lines."""
+    """Whether an item has the value under the key, however it is folded into lines."""
 
     def has(item: Node) -> bool:
         given = item.get(key) if isinstance(item, Mapping) else None

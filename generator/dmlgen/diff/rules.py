@@ -20,7 +20,7 @@ _TOLD = {
 
 
 def identifier_changes(sides: Sides) -> Iterator[Change]:
-    """Identifiers that came back, or that no list keeps. Their coming and going is told with their rules."""
+    """Changes of identifiers that are used again, or in no list. Others are reported with their rules."""
     was, now = sides.old.registry, sides.new.registry
     at = sides.general("identifiers", "retired")
     for name in sorted(was.retired & now.identifiers):
@@ -31,7 +31,7 @@ def identifier_changes(sides: Sides) -> Iterator[Change]:
 
 
 def rule_changes(sides: Sides, before: Rules, after: Rules, same_types: bool = True) -> Iterator[Change]:
-    """Of the rules of one owner. `same_types`: whether all its members have the types that they had."""
+    """Changes of the rules of one owner. `same_types`: whether all its members have kept their types."""
     moved = _moved(before, after)
     for name, rule in before.rules.items():
         if name in moved:
@@ -54,7 +54,7 @@ def rule_changes(sides: Sides, before: Rules, after: Rules, same_types: bool = T
         at = sides.shown(first.position, rule.position)
         relation = strength(before.claims[first.id], after.claims[name])
         yield from _judged(first, rule, relation, at)
-        as_before = relation == "same" and first.advice == rule.advice  # else messages follow from the rest
+        as_before = relation == "same" and first.advice == rule.advice  # messages change with the rest
         messages = (
             side.texts(id_, as_before, with_hints) for side, id_ in ((before, first.id), (after, name))
         )
@@ -65,7 +65,7 @@ def rule_changes(sides: Sides, before: Rules, after: Rules, same_types: bool = T
 
 
 class Rules:
-    """The rules of one side by identifier, with what they claim."""
+    """The rules of one side by identifier, with their claims."""
 
     def __init__(self, rules: tuple[Rule, ...], meaning: Meaning) -> None:
         self.rules = {rule.id: rule for rule in rules}
@@ -73,7 +73,7 @@ class Rules:
         self._meaning = meaning
 
     def texts(self, name: str, messages: bool, hints: bool) -> tuple[object, ...]:
-        """What a rule says, in new names; its `messages` and their `hints` only if asked for."""
+        """The texts of a rule, with new names; its `messages` and their `hints` only on request."""
         rule, words = self.rules[name], self._meaning.words
         own = words(rule.because.plain), words(rule.summary.plain), rule.message, rule.hint
         return *own, *(self._message(check, hints) for check in rule.checks if messages)
@@ -90,7 +90,7 @@ class Rules:
 
 
 def _moved(before: Rules, after: Rules) -> dict[str, str]:
-    """New identifiers of rules: those of what demands the same, under an identifier that was not there."""
+    """New identifiers of rules: rules that require the same under an identifier that did not exist before."""
     fresh: dict[Claim, str] = {}
     for name, rule in after.rules.items():
         if name not in before.rules and rule.checks:
@@ -103,7 +103,7 @@ def _moved(before: Rules, after: Rules) -> dict[str, str]:
 
 
 def _judged(was: Rule, now: Rule, relation: Strength, at: At) -> Iterator[Change]:
-    """What descriptions see of a change; `relation` is that of the conditions."""
+    """How a change affects descriptions; `relation` is that of the conditions."""
     name = now.id
     if now.advice and not was.advice:
         yield Change("rule-advice", name, f"{name} is advice", at)
@@ -135,7 +135,7 @@ def _kind(rule: Rule, relation: Strength) -> str:
 
 
 def _span(was: Rule, now: Rule) -> Strength:
-    """How the levels at which a rule holds changed."""
+    """How the levels at which a rule applies have changed."""
     (since, until), (later, sooner) = (
         (rule.since.value, rule.until.value if rule.until else float("inf")) for rule in (was, now)
     )
@@ -165,7 +165,7 @@ def _condition(rule: Rule) -> str:
 
 
 def _said(rule: Rule) -> str:
-    """The message of the first check; that of a general rule."""
+    """The message of the first check; for a general rule, its only message."""
     if rule.checks:
         parts = rule.checks[0].message
         return "".join(part if isinstance(part, str) else f"{{{SOURCE.print(part)}}}" for part in parts)

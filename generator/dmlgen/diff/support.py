@@ -19,7 +19,7 @@ _Table: TypeAlias = Mapping[str, _Cells]  # by tensor
 def support_changes(
     sides: Sides, was: Operator, now: Operator, renamed: Mapping[str, str]
 ) -> Iterator[Change]:
-    """At the levels for which both sides have a table. `renamed`: new names of members and data types."""
+    """Changes at levels for which both sides have a table. `renamed`: new names of members and types."""
     both = [
         one.name for one in sides.new.registry.levels if one.name in was.support and one.name in now.support
     ]
@@ -43,8 +43,10 @@ def support_changes(
 def _runs(
     tables: Mapping[str, _Table], others: Mapping[str, _Table]
 ) -> Iterator[tuple[tuple[str, ...], list[str], str]]:
-    """What the others do not have: levels, tensors, cells in words. What several tensors or neighbouring
-    levels have in common is told once."""
+    """What the other side lacks: levels, tensors, and cells in words.
+
+    What several tensors or neighbouring levels have in common is reported once.
+    """
     runs: dict[tuple[tuple[str, ...], str], list[str]] = {}
     tensors = (name for level, table in tables.items() for name in table if name in others[level])
     for tensor in dict.fromkeys(tensors):
@@ -70,8 +72,11 @@ def _table(rows: Iterable[Support], meaning: Meaning) -> _Table:
 
 
 def _beyond(cells: _Cells, others: _Cells) -> str:
-    """The cells that others do not have, under the same condition or always: data types that differ in all
-    their ranks, or ranks that differ in all their types, else both. "" where there are none."""
+    """The cells that the other side lacks, under the same condition or unconditionally; "" if there are none.
+
+    They are described by data types that differ in all their ranks, or ranks that differ in all their types,
+    otherwise by both.
+    """
     found = {cell for cell in cells - others if ("", *cell[1:]) not in others}
     texts = []
     for when in sorted({cell[0] for cell in found}):

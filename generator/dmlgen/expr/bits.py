@@ -1,4 +1,4 @@
-"""Elements taken as the bits that they are: by operations on bits, and by outputs of what those make."""
+"""Elements used as raw bits, by bit operations and by outputs of their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OPERATORS, FUNCTIONS = ("&", "|", "^", "<<", ">>"), ("bit_not", "bit_count")
 
 
 def works_on_bits(node: ir.Expr) -> bool:
-    """Whether an operation takes elements as bits."""
+    """Whether an operation uses elements as raw bits."""
     match node:
         case ir.Binary(op=op):
             return op in OPERATORS and node.type.kind == "element"
@@ -21,7 +21,7 @@ def works_on_bits(node: ir.Expr) -> bool:
 
 
 def choices(node: ir.Expr) -> Iterator[ir.Expr]:
-    """What a value is one of, through names and choices."""
+    """The alternatives for a value, through names and conditionals."""
     match node:
         case ir.Conditional(then=then, otherwise=otherwise):
             yield from choices(then)
@@ -33,12 +33,12 @@ def choices(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def has_bits(node: ir.Expr) -> bool:
-    """Whether a value has bits that count: an element as it is read, or what an operation makes of those."""
+    """Whether a value has raw bits: an element as it is read, or the result of an operation on such bits."""
     return all(works_on_bits(one) or _is_read(one) for one in choices(node))
 
 
 def is_made_of_bits(node: ir.Expr) -> bool:
-    """Whether a value may be what an operation makes of bits."""
+    """Whether a value can be the result of an operation on bits."""
     return any(map(works_on_bits, choices(node)))
 
 
@@ -47,8 +47,10 @@ def _is_read(node: ir.Expr) -> bool:
 
 
 def taken(value: ir.Expr) -> Iterator[tuple[ir.Expr, bool]]:
-    """Operations on bits and elements of any kind below a value that is stored, and whether each is taken as
-    bits, not as a number. How many bits are set is a number, too, where it is converted."""
+    """The bit operations and elements below a stored value, each with whether it is used as raw bits.
+
+    Otherwise it is used as a number; a count of bits is a number, too, if it is converted.
+    """
     yield from _taken(value, is_made_of_bits(value), set())
 
 
@@ -77,7 +79,7 @@ def _taken(
 
 
 def tensors_of_bits(values: Iterable[ir.Expr]) -> frozenset[str]:
-    """The tensors whose elements are taken as bits, and those that stand for their types."""
+    """The tensors whose elements are used as raw bits, and those that stand for their types."""
     loads = [
         node for value in values for node, as_bits in taken(value) if as_bits and isinstance(node, ir.Load)
     ]

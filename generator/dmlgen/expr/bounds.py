@@ -1,12 +1,12 @@
-"""Bounds: between which values an integer lies, and how many entries an array has, for any description.
+"""Bounds: the range of an integer, and the number of entries of an array, for any description.
 
-There is one such analysis. What it does not know of a leaf (a member, a field, a variable), a subclass may:
-`analysis/described.py` knows types, and the rules that hold before. Without one it is what a parser relies
-on: a loop or a list without a bound is an error in a spec, so that no description can make a validator slow,
-and C can hold every array in fixed storage.
+There is only one such analysis. What it does not know of a leaf (a member, a field, a variable), a subclass
+can provide: `analysis/described.py` knows types, and the rules that hold before. By itself, it is what the
+parser relies on: a loop or a list without a bound is an error in a spec, so that no description can make a
+validator slow, and C can hold every array in fixed storage.
 
-An interval may be wider than the values; it never leaves one out. Where nothing bounds a value, it ends at
-`ENDLESS`.
+An interval can be wider than the actual values, but never leaves one out. If nothing bounds a value, it ends
+at `ENDLESS`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Interval: TypeAlias = tuple[int, int]
 """The least and the greatest value, both included."""
 
 ENDLESS = 1 << 1024  # stands for no bound
-MAX_RANK = 8  # of the arrays a description holds; resolve checks it against the header's constant
-MAX_ARRAY = 2 * MAX_RANK  # entries of an array member that validators look at
-MAX_TENSORS = 64  # entries of an array of tensors that validators look at
-MAX_LOOP = 64  # turns of a loop
+MAX_RANK = 8  # rank of the arrays in a description; resolve checks it against the header's constant
+MAX_ARRAY = 2 * MAX_RANK  # entries of an array member that validators read
+MAX_TENSORS = 64  # entries of an array of tensors that validators read
+MAX_LOOP = 64  # iterations of a loop
 
 ANY: Interval = (-ENDLESS, ENDLESS)
 COUNT: Interval = (0, ENDLESS)
@@ -33,7 +33,7 @@ COUNT: Interval = (0, ENDLESS)
 class Bounds:
     """The intervals of expressions, given what is known of their leaves.
 
-    `known` has those of variables, and of the entries of variables that are arrays.
+    `known` has the intervals of variables, and of the entries of variables that are arrays.
     """
 
     def __init__(self) -> None:
@@ -42,16 +42,16 @@ class Bounds:
 
     @contextmanager
     def inside(self, *loops: ir.Loop) -> Iterator[None]:
-        """Within the body of loops, whose variables are known then."""
+        """The bounds inside the body of loops, where their variables are known."""
         before = self.loops
         self.loops = {**before, **{loop.variable.name: loop for loop in loops}}
         yield
         self.loops = before
 
-    # What leaves are.
+    # Leaves.
 
     def member(self, node: ir.Member) -> Interval:
-        """A member that is an integer, or the entries of one that is an array."""
+        """An integer member, or the entries of an array member."""
         return ANY if node.signed else COUNT
 
     def part(self, node: ir.Part) -> Interval:
@@ -59,7 +59,7 @@ class Bounds:
         return ANY
 
     def field(self, node: ir.Field) -> Interval:
-        """An integer of a tensor, or the entries of an array of it; 0 where there is no tensor."""
+        """An integer field of a tensor, or the entries of an array field; 0 if the tensor is absent."""
         return (0, MAX_RANK) if node.name == "DimensionCount" else COUNT
 
     def bits(self) -> Interval:
@@ -67,18 +67,18 @@ class Bounds:
         return 0, 64
 
     def contains(self, index: ir.Expr, sequence: ir.Expr) -> bool:
-        """Whether an array certainly has an entry there."""
+        """Whether an array certainly has an entry at that index."""
         return False
 
     # Integers and the entries of arrays.
 
     def value(self, node: ir.Expr) -> Interval:
-        """The interval of an integer, or of the entries of an array, which saturate."""
+        """The interval of an integer, or of the entries of an array, after saturation."""
         low, high = self.exact(node)
         return min(max(low, -ir.LIMIT), ir.LIMIT), max(min(high, ir.LIMIT), -ir.LIMIT)
 
     def holds(self, node: ir.Compare) -> bool | None:
-        """Whether a comparison of integers holds; None where it may or may not."""
+        """Whether a comparison of integers holds; None if it may or may not."""
         (a, b), (c, d) = self.value(node.left), self.value(node.right)
         if node.op in (">", ">="):
             (a, b), (c, d) = (c, d), (a, b)
@@ -91,7 +91,7 @@ class Bounds:
         return same if node.op == "==" or same is None else not same
 
     def exact(self, node: ir.Expr) -> Interval:
-        """The same of an integer before it saturates."""
+        """The interval of an integer before saturation."""
         match node:
             case ir.Number(value=int(value)) | ir.EnumValue(value=value) | ir.Constant(value=value):
                 return value, value
@@ -165,7 +165,7 @@ class Bounds:
         return ANY
 
     def grows(self, node: ir.Binary) -> bool:
-        """Whether saturating once, after this, gives the same as saturating the operands too."""
+        """Whether saturating once, after this operation, gives the same as saturating its operands too."""
         if node.op not in ("+", "*") or node.type != ir.INT:
             return False
         return self.exact(node.left)[0] >= 0 and self.exact(node.right)[0] >= 0
@@ -173,7 +173,7 @@ class Bounds:
     # Arrays.
 
     def length(self, node: ir.Expr) -> Interval:
-        """How many entries an array has."""
+        """The number of entries of an array."""
         match node:
             case ir.Field():
                 return 0, MAX_RANK
@@ -204,7 +204,7 @@ class Bounds:
         return COUNT
 
     def turns(self, loop: ir.Loop) -> Interval:
-        """How many turns a loop has."""
+        """The number of iterations of a loop."""
         first, last = self.value(loop.lower), self.value(loop.upper)
         least = 0 if loop.condition is not None else max(last[0] - first[1], 0)
         return least, max(last[1] - first[0], 0)
@@ -219,7 +219,7 @@ def _within(bounds: list[int]) -> Interval:
 
 
 def _reduced(kind: str, entry: Interval, turns: Interval) -> Interval:
-    """What so many entries come to."""
+    """The interval of a reduction of so many entries."""
     low, high = entry
     least, most = turns
     match kind:
@@ -238,7 +238,7 @@ def _reduced(kind: str, entry: Interval, turns: Interval) -> Interval:
 
 
 def _power(base: int, exponent: int) -> int:
-    """The greatest product of up to so many numbers of up to that size; at most ENDLESS."""
+    """The greatest product of up to so many numbers of up to that magnitude; at most ENDLESS."""
     if base <= 1:
         return 1
     return ENDLESS if exponent * (base.bit_length() - 1) >= 1024 else min(base**exponent, ENDLESS)
@@ -255,13 +255,13 @@ def _arithmetic(op: str, left: Interval, right: Interval) -> Interval:
             return _within([a * c, a * d, b * c, b * d])
         case "//" if c > 0:
             return _within([a // c, a // d, b // c, b // d])
-        case "//" if a >= 0 and c >= 0:  # 0 by 0
+        case "//" if a >= 0 and c >= 0:  # division by 0 is 0
             return 0, b
         case "//":
             return -max(abs(a), abs(b)), max(abs(a), abs(b))
         case "%" if a >= 0 and c >= 0:
             return 0, min(b, max(d - 1, 0))
-        case "%":  # with the sign of the divisor
+        case "%":  # it has the sign of the divisor
             return min(c + 1, 0), max(d - 1, 0)
     return ANY
 

@@ -1,9 +1,9 @@
-"""How much work an expression can be, at most: what keeps an untrusted spec from making anything slow.
+"""Upper limits on the work of an expression, so that an untrusted spec cannot make anything slow.
 
-There are two measures, as two kinds of code look at expressions. `size` counts nodes with definitions
-written out, which is what printers and analyses walk through. `cost` counts nodes evaluated for the worst
-description: a loop has as many turns as it ever can, an array as many entries. Both take time in the nodes
-that are written down, not in what these come to.
+There are two measures, for two kinds of code. `size` counts nodes with definitions expanded, which is what
+printers and analyses traverse. `cost` counts the nodes evaluated for the worst description: every loop has
+its maximum number of iterations, and every array its maximum number of entries. Computing either takes time
+in the nodes that are written down, not in those they expand to.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ MAX_RULES_COST = 500_000  # of all rules of one operator; some tens of milliseco
 
 
 def size(node: ir.Expr) -> int:
-    """The nodes of an expression, those of a definition's value once for each use."""
+    """The nodes of an expression, counting a definition's value once per use."""
     return _size(node, {})
 
 
 def cost(node: ir.Expr) -> int:
-    """The nodes that evaluating an expression visits, at most."""
+    """The greatest number of nodes visited when evaluating an expression."""
     return _cost(node, {})
 
 
 def cost_of_check(loops: Iterable[ir.Loop], condition: ir.Expr) -> int:
-    """The cost of a condition that is judged in every turn of the loops."""
+    """The cost of a condition that is evaluated in every iteration of the loops."""
     return prod(_turns(loop) for loop in loops) * cost(condition)
 
 
@@ -41,7 +41,7 @@ def _turns(loop: ir.Loop) -> int:
 
 
 def _size(node: ir.Expr, known: dict[int, int]) -> int:
-    """`known` has the sizes of definitions met before, by the identity of the object."""
+    """`known` has the sizes of definitions seen before, by object identity."""
     if not isinstance(node, ir.Definition):
         return 1 + sum(_size(child, known) for child in ir.children(node))
     if id(node) not in known:

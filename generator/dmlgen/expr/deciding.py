@@ -1,7 +1,7 @@
 """Floats that decide: those that reach an index, a condition, a bound or a rounding to integers.
 
-They are computed in single precision, each operation correctly rounded, in the written order, by reference
-and shader alike; all other floats are free. A float sum is free wherever it stands.
+Reference and shader both compute them in single precision, in the written order, with every operation
+correctly rounded. All other floats are free, and so is every float sum.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away", "int")
 
 
 def parts(node: ir.Expr, deciding: bool) -> Iterator[tuple[ir.Expr, bool]]:
-    """The direct sub-expressions, each with whether its floats decide; `deciding` says so of `node`."""
+    """The direct sub-expressions, each with whether its floats decide, given whether those of `node` do."""
     match node:
         case ir.Load(coordinate=coordinate) | ir.Entry(coordinate=coordinate):
             yield coordinate, True
@@ -51,7 +51,7 @@ def parts(node: ir.Expr, deciding: bool) -> Iterator[tuple[ir.Expr, bool]]:
 
 @cache
 def deciding_parameters(function: ir.Function) -> frozenset[str]:
-    """The parameters that decide something in a function, whether or not its result does."""
+    """The parameters that decide something inside a function, whether or not its result does."""
     names = {parameter.name for parameter in function.parameters}
     found: set[str] = set()
     todo: list[tuple[ir.Expr, bool]] = [(function.body, False)]
@@ -60,18 +60,18 @@ def deciding_parameters(function: ir.Function) -> frozenset[str]:
         if isinstance(node, ir.Local) and deciding and node.name in names:
             found.add(node.name)
         below = list(parts(node, deciding))
-        todo += below[:-1] if isinstance(node, ir.Apply) else below  # its body knows no names of this one
+        todo += below[:-1] if isinstance(node, ir.Apply) else below  # its body does not know these names
     return frozenset(found)
 
 
 def deciding_tensors(tensors: Iterable[Intermediate], values: Iterable[ir.Expr]) -> frozenset[str]:
-    """The names of the intermediate tensors that something reads in order to decide."""
+    """The names of the intermediate tensors that are read in order to decide something."""
     kept = {tensor.name: tensor for tensor in tensors}
     found: set[str] = set()
     seen: set[tuple[ir.Function, bool]] = set()
     todo: list[tuple[ir.Expr, bool]] = [(value, False) for value in values]
     todo += [(tensor.value, False) for tensor in kept.values()]
-    while todo:  # a function is looked into at most twice, a tensor's value at most twice
+    while todo:  # visits each function and each tensor's value at most twice
         node, deciding = todo.pop()
         if isinstance(node, ir.Apply):
             if (node.function, deciding) in seen:

@@ -1,9 +1,9 @@
-"""Text of a definition's expressions to typed IR: what `parse.py` reads, and functions, loops over elements,
-coordinates and intermediate tensors.
+"""Parses a definition's expressions to typed IR.
 
-Kinds of numbers are finite and known. An element is a `float` where its tensor's support tables list
-floating-point types alone, an `int` where they list integers alone, else an element of that tensor. A written
-integer beside a float is a float; anything else is converted by a function.
+Beyond what `parse.py` handles, these are functions, loops over elements, coordinates and intermediate
+tensors. There are finitely many kinds of numbers. An element is a `float` if its tensor's support tables list
+only floating-point types, an `int` if they list only integers, otherwise an element of that tensor. An
+integer literal next to a float is a float; anything else has to be converted by a function.
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ MAX_CHAIN, MAX_FUNCTIONS = 40, 400
 """Functions of one definition, each counted once for each combination of types that it is used with."""
 
 FOLDS: Mapping[str, str] = {
-    "sum": "the sum; 0 of nothing",
-    "product": "the product; 1 of nothing",
-    "min": "the least, NaN if any is; of nothing, the greatest value of the type",
-    "max": "the greatest, NaN if any is; of nothing, the least value of the type",
-    "any": "whether any is true; false of nothing",
-    "all": "whether all are true; true of nothing",
-    "argmax": "the loop variable at the first greatest, or first NaN; of nothing, the loop's first value",
-    "argmin": "the loop variable at the first least, or first NaN; of nothing, the loop's first value",
+    "sum": "the sum; 0 for an empty set",
+    "product": "the product; 1 for an empty set",
+    "min": "the least, NaN if any is; for an empty set, the greatest value of the type",
+    "max": "the greatest, NaN if any is; for an empty set, the least value of the type",
+    "any": "whether any is true; false for an empty set",
+    "all": "whether all are true; true for an empty set",
+    "argmax": "the loop variable at the first greatest, or first NaN; for an empty set, its first value",
+    "argmin": "the loop variable at the first least, or first NaN; for an empty set, its first value",
 }
 """Reductions, `sum(body for v in range(a, b) for w in box(sizes) if condition)`, with their meaning."""
 
 PLACES: Mapping[str, tuple[tuple[ir.Type, ...], ir.Type, str]] = {
     "inside": ((ir.INTS, ir.INTS), ir.BOOL, "whether 0 <= c[d] < sizes[d] in every dimension"),
-    "flat": ((ir.INTS, ir.INTS), ir.INT, "the row-major number of a coordinate in a box of these sizes"),
+    "flat": ((ir.INTS, ir.INTS), ir.INT, "the row-major index of a coordinate in a box of these sizes"),
     "unflat": (
         (ir.INT, ir.INTS),
         ir.INTS,
-        "the coordinate with that row-major number in a box of these sizes",
+        "the coordinate with that row-major index in a box of these sizes",
     ),
 }
 """Functions of coordinates: arguments, result, meaning."""
 
 NUMBERS: Mapping[str, str] = {
-    "clamp": "clamp(x, low, high): the nearest value from low to high; low where high < low",
+    "clamp": "clamp(x, low, high): x limited to low and high; low if high < low",
     "float": "float(x): an integer or an element as a float",
-    "int": "int(x): a float toward 0 as an integer, saturating, 0 of NaN; an integer element as an integer",
-    "least": "least(T): the least value of a tensor's data type; of floats, minus infinity",
-    "greatest": "greatest(T): the greatest value of a tensor's data type; of floats, infinity",
+    "int": "int(x): a float truncated toward 0, saturating, 0 for NaN; an integer element as an integer",
+    "least": "least(T): the least value of a tensor's data type; for floats, minus infinity",
+    "greatest": "greatest(T): the greatest value of a tensor's data type; for floats, infinity",
     "held": "held(T): what output T held before, at `at`",
     "wrap": "wrap(i, n): an index into n entries: a negative one counts from the end, then it is clamped",
-    "joined": "joined(Ts, d): the element at `at` of an array of tensors that are put one after the other "
-    "along dimension d; always the whole value of an output",
-    "activated": "activated(x, A): what the fused activation A makes of x; x itself where A is absent. A may "
-    "be an entry of an array of activations",
+    "joined": "joined(Ts, d): the element at `at` of an array of tensors concatenated along dimension d; "
+    "always the whole value of an output",
+    "activated": "activated(x, A): the fused activation A applied to x; x itself if A is absent. A can be "
+    "an entry of an array of activations",
 }
 """Functions of numbers, beside those of elements (`ELEMENT_FUNCTIONS`, which take floats too)."""
 
 PRELUDE: Mapping[str, tuple[str, str]] = {
     "spread(T)": (
         "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
-        "the element of T for the one at `at`, where T is broadcast",
+        "the element of T at `at`, with T broadcast",
     ),
     "pick(T, d, i)": (
         "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",
@@ -77,7 +77,7 @@ PRELUDE: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Formula:
-    """A name of a definition's `let`, not yet typed: its parameters, its text and where that stands."""
+    """A name in a definition's `let`, not yet typed: its parameters, its text and the text's position."""
 
     name: str
     parameters: tuple[str, ...]
@@ -86,13 +86,13 @@ class Formula:
 
 
 def signature(text: str) -> tuple[str, tuple[str, ...]]:
-    """A key of `let`: "place(o, w)" is the name "place" and its parameters."""
+    """A key of `let`: "place(o, w)" has the name "place" and its parameters."""
     name, _, rest = text.partition("(")
     return name.strip(), tuple(part.strip() for part in rest.rstrip(") ").split(",") if part.strip())
 
 
 ALWAYS = (*SHORTHANDS, *(signature(key)[0] for key in PRELUDE))
-"""The names of functions that every definition has, each written in the language."""
+"""The predefined functions of every definition, written in the language."""
 
 
 class Definer:
@@ -115,7 +115,7 @@ class Definer:
         self._open: list[str] = []
 
     def parse(self, text: str, at: Callable[[int], Position], *expected: ir.Type) -> ir.Expr:
-        """The typed form of an expression that may use `at`, `let` and intermediate tensors."""
+        """The typed form of an expression that can use `at`, `let` and intermediate tensors."""
         parser = _Definition(self, self.scope, at)
         tree = syntax(text, at)
         node = parser.expression(tree, 0)
@@ -128,12 +128,12 @@ class Definer:
         return node
 
     def note(self, node: ir.Expr, where: Position) -> None:
-        """Remember where a read or a choice stands; nodes themselves do not say."""
+        """Records where a read or a choice is in the text, which nodes do not."""
         if isinstance(node, ir.Load | ir.Entry | ir.Conditional):
             self._places.setdefault(id(node), (node, where))
 
     def place(self, node: ir.Expr) -> Position:
-        """Where a read or a choice stands."""
+        """Where a read or a choice is in the text."""
         return self._places[id(node)][1]
 
     def element(self, tensor: ir.Tensor) -> ir.Type:
@@ -142,14 +142,14 @@ class Definer:
         return self.kinds.get(tensor.name) or self.kinds.get(element.name or "") or element
 
     def of_bits(self, function: ir.Function, as_bits: Callable[[ir.Expr], ir.Expr]) -> ir.Function:
-        """The same function of `let` where the bits of its value count, made once."""
+        """The variant of a `let` function that returns raw bits, created once."""
         if function not in self._of_bits:
             body = as_bits(function.body)
             self._of_bits[function] = function if body is function.body else replace(function, body=body)
         return self._of_bits[function]
 
     def function(self, parser: _Definition, node: ast.expr, name: str, arguments: list[ir.Expr]) -> ir.Expr:
-        """A use of a name of `let`: its text, typed with the types of the arguments."""
+        """A use of a `let` name: its text, typed for the types of the arguments."""
         formula = self.formulas[name]
         self.used.add(name)
         if len(arguments) != len(formula.parameters):
@@ -184,7 +184,7 @@ class Definer:
 
 
 def varies(node: ir.Expr) -> bool:
-    """Whether a value may differ from element to element, so that the description alone does not give it."""
+    """Whether a value can differ between elements, so that it depends on more than the description."""
     match node:
         case ir.Load() | ir.Entry():
             return True
@@ -201,7 +201,7 @@ def varies(node: ir.Expr) -> bool:
 
 
 def structural(node: ir.Expr) -> frozenset[str]:
-    """The names of locals that number dimensions: they are known before any element is computed."""
+    """The names of locals that index dimensions: they are known before any element is computed."""
     found: set[str] = set()
     for part in ir.walk(node):
         match part:
@@ -229,7 +229,7 @@ def _locals(node: ir.Expr | None) -> set[str]:
 
 
 def _as_float(node: ir.Expr) -> ir.Expr:
-    """A written integer, or a choice of several, as a float; anything else as it is."""
+    """An integer literal, or a choice of several, as a float; anything else unchanged."""
     match node:
         case ir.Number(value=value, type=ir.INT):
             return ir.Number(float(value), ir.FLOAT)
@@ -286,7 +286,7 @@ class _Definition(_Parser):
         return found
 
     def alike(self, left: ast.expr, a: ir.Expr, right: ast.expr, b: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
-        """Two values of one type: a written number takes the type of the other."""
+        """Two values with a common type: a literal takes the type of the other."""
         if ir.FLOAT in (a.type, b.type):
             a, b = _as_float(a), _as_float(b)
         if is_made_of_bits(a) or is_made_of_bits(b):
@@ -432,7 +432,7 @@ class _Definition(_Parser):
         return self.of_floats(node, name, arguments, values)
 
     def as_bits(self, node: ir.Expr) -> ir.Expr:
-        """An operand whose bits count: an element of a tensor of any kind, through names and choices."""
+        """An operand used as raw bits: an element of a tensor of any kind, through names and choices."""
         if node.type not in (ir.INT, ir.FLOAT):
             return node
         match node:
@@ -542,7 +542,7 @@ class _Definition(_Parser):
         generators: list[ast.comprehension],
         depth: int,
     ) -> ir.Expr:
-        """A list comprehension: one entry for each dimension."""
+        """A list comprehension: one entry per dimension."""
         generator = generators[0]
         if len(generators) != 1 or not isinstance(generator.target, ast.Name) or generator.ifs:
             raise self.fail(node, "expression-form", "a list has one loop, `for d in range(n)`")
@@ -592,7 +592,7 @@ class _Definition(_Parser):
             what = ", ".join(sorted(numbered))
             message = f"{what} numbers dimensions here; it needs a loop of its own over range(n)"
             raise self.fail(node, "expression-form", message)
-        # Once more, with a variable that is known before any element is computed.
+        # Parse again, with a variable that is known before any element is computed.
         fixed = replace(loops[0], variable=replace(loops[0].variable, varies=False))
         inner = self.within([fixed.variable])
         condition = inner.typed(conditions[0], depth, ir.BOOL) if conditions else None
@@ -610,12 +610,12 @@ class _Definition(_Parser):
         return ir.Local(node.id, type_, varies_)
 
     def within(self, variables: list[ir.Local]) -> _Definition:
-        """The parser inside loops."""
+        """The parser for the body of loops."""
         names = {variable.name: variable for variable in variables}
         return _Definition(self.definer, self.scope.with_names(names), self.at)
 
     def each(self, variable: ir.Local, node: ast.expr, depth: int) -> ir.Each:
-        """What a loop runs over: `range`, `axes` or `box`."""
+        """What a loop ranges over: `range`, `axes` or `box`."""
         match node:
             case ast.Call(func=ast.Name(id="axes"), args=[tensor], keywords=[]):
                 owner = self.typed(tensor, depth, ir.TENSOR)

@@ -1,4 +1,4 @@
-"""What every target needs to know of a definition's expressions."""
+"""Queries on a definition's expressions that every target needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dmlgen.expr.functions import FUNCTIONS
 
 
 def walk_through(node: ir.Expr) -> Iterator[ir.Expr]:
-    """All parts of a value, those of functions that it calls included, each function once."""
+    """All parts of a value, including those of the functions that it calls, each function once."""
     seen: set[ir.Function] = set()
     todo = [node]
     while todo:
@@ -23,7 +23,7 @@ def walk_through(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def entries_of(node: ir.Expr) -> list[ir.Entry]:
-    """The reads of intermediate tensors in a value, those in functions included."""
+    """The reads of intermediate tensors in a value, including those in functions."""
     return [part for part in walk_through(node) if isinstance(part, ir.Entry)]
 
 
@@ -33,7 +33,7 @@ def _function_uses_at(function: ir.Function) -> bool:
 
 
 def uses_at(node: ir.Expr) -> bool:
-    """Whether a value depends on the coordinate of the tensor being defined, functions included."""
+    """Whether a value depends on the coordinate being defined, functions included."""
     for part in ir.walk(node):
         match part:
             case ir.Local(name="at") | ir.Call(function="held" | "joined"):
@@ -44,7 +44,7 @@ def uses_at(node: ir.Expr) -> bool:
 
 
 def free_locals(node: ir.Expr) -> dict[str, ir.Local]:
-    """The loop variables and parameters that a value needs from outside, `at` included, by name."""
+    """The loop variables and parameters that a value needs from outside, including `at`, by name."""
     found: dict[str, ir.Local] = {}
     for child in ir.children(node):
         found |= free_locals(child)
@@ -70,17 +70,17 @@ def _bounds_locals(each: ir.Each) -> set[str]:
 
 
 def is_known(node: ir.Expr) -> bool:
-    """Whether the description alone gives a value, so that a host can tell it to a shader.
+    """Whether a value depends only on the description, so that a host can compute it for a shader.
 
-    The number of the output under way, in an array of them, is known, too.
+    The index of the current output, in an array of outputs, counts as known.
     """
     return not varies(node) and free_locals(node).keys() <= {"index"}
 
 
 def is_told(node: ir.Expr) -> bool:
-    """Whether a host works a value out and tells it: the description gives it, in the language of rules.
+    """Whether a host computes a value for the shader: it is known, and expressible in the rule language.
 
-    Arithmetic on floats is the shader's, in its own precision, and so are functions that rules have not.
+    Float arithmetic is left to the shader, in its own precision, and so are functions that rules lack.
     """
     return is_known(node) and _is_plain(node)
 
@@ -103,9 +103,9 @@ def _is_plain(node: ir.Expr) -> bool:
 
 
 def may_be_written_zero(node: ir.Expr) -> bool:
-    """Whether a float is made of written numbers alone, and is not plainly one other than 0.
+    """Whether a float consists of literals only and could be 0.
 
-    Compilers of shaders take 0 / x for 0, even where x is 0 or NaN.
+    Shader compilers fold 0 / x to 0, even where x is 0 or NaN.
     """
     match node:
         case ir.Number(value=value):
@@ -117,10 +117,10 @@ def may_be_written_zero(node: ir.Expr) -> bool:
 
 
 def cuts_before_storing(node: ir.Expr, stored: bool = True) -> bool:
-    """Whether `convert` has to cut off high bits for what follows to be right.
+    """Whether `convert` has to cut off high bits to give correct results.
 
-    Storing cuts them off, too, and a sum, a difference or a product has the same low bits either way; where
-    anything else comes between, it is not `stored`.
+    Storing cuts them off, too, and sums, differences and products have the same low bits either way. If
+    anything else comes in between, the value is not `stored`.
     """
     match node:
         case ir.Call("convert", (number, _)) if node.type != ir.FLOAT:
@@ -137,7 +137,7 @@ def cuts_before_storing(node: ir.Expr, stored: bool = True) -> bool:
 
 
 def asks_presence(node: ir.Expr) -> bool:
-    """Whether a value depends on optional tensors being there, functions included."""
+    """Whether a value depends on optional tensors being present, functions included."""
     for part in ir.walk(node):
         match part:
             case ir.Present(item=ir.Tensor()):

@@ -1,13 +1,13 @@
 """Expressions as functions: `Evaluator.function(node)(environment)` is their value for one description.
 
-The generator itself uses this, to search for test cases; the generated validators do not. A description is
-given as a mapping from names to values: tensors are objects with the fields of a tensor, arrays tuples; an
-absent member is None. Fields of an absent tensor are 0 or empty. An expression that computes also needs a
-function under LOAD: of a tensor's name, its place in an array of tensors or None, and a coordinate. What that
-gives must know Python's operators, and the evaluator must be told the functions of elements.
+The generator uses this to search for test cases; the generated validators do not. A description is a mapping
+from names to values: tensors are objects with the fields of a tensor, arrays are tuples, absent members None.
+Fields of an absent tensor are 0 or empty. An expression that computes elements also needs a function under
+LOAD, which takes a tensor's name, its index in an array of tensors or None, and a coordinate. Its results
+must support Python's operators, and the evaluator must be given the functions of elements.
 
-Functions are Python source of our own making, from nodes that are already typed: every name in it is a key
-of the environment, written as a quoted string.
+Functions are compiled from Python source that we generate from typed nodes: every name in it is a key of the
+environment, written as a quoted string.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dmlgen.expr.ir import LIMIT
 Environment: TypeAlias = dict[str, Any]
 Compiled: TypeAlias = Callable[[Environment], Any]
 
-LOAD = "load()"  # no name that a spec can define
+LOAD = "load()"  # cannot clash with a name in a spec
 
 _FIELDS = ("DataType", "Flags", "DimensionCount", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment")
 
 
 def saturate(value: Any) -> Any:
-    """Integers stay within 64 bits; other values are themselves."""
+    """An integer limited to 64 bits; other values unchanged."""
     if value.__class__ is int and not -LIMIT <= value <= LIMIT:
         return LIMIT if value > 0 else -LIMIT
     return value
@@ -40,7 +40,7 @@ def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset
 
 
 class _Absent:
-    """Stands for a tensor that is absent where one of its fields is read."""
+    """Stands for an absent tensor when one of its fields is read."""
 
     Sizes = Strides = None
 
@@ -50,10 +50,10 @@ class _Absent:
 
 
 class Evaluator:
-    """Makes functions of expressions, and keeps them: many operators share their rules.
+    """Creates functions for expressions, and caches them: many operators share their rules.
 
-    `bits` gives the bits of an element of each tensor data type and `signed` the signed integer types,
-    both by enumeration value; `functions` are those of elements, by name.
+    `bits` gives the bits per element of each tensor data type and `signed` the signed integer types, both by
+    enumeration value; `functions` are the functions of elements, by name.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class Evaluator:
     def first_failure(
         self, loops: Sequence[ir.Loop], guard: ir.Expr | None, condition: ir.Expr
     ) -> Callable[[Environment], Environment | None]:
-        """A function to the first iteration, as environment, in which the condition fails; else None."""
+        """A function that finds the first iteration, as environment, in which the condition fails."""
         return self._define((tuple(loops), guard, condition), loops, guard, condition, "return")
 
     def iterations(
         self, loops: Sequence[ir.Loop], guard: ir.Expr | None
     ) -> Callable[[Environment], Iterator[Environment]]:
-        """A function to the environments of all iterations; there are none where the guard fails."""
+        """A function that returns the environments of all iterations; there are none if the guard fails."""
         return self._define((tuple(loops), guard), loops, guard, None, "yield")
 
     def _define(
@@ -119,7 +119,7 @@ class Evaluator:
 
 
 def _source(node: ir.Expr, bound: frozenset[str]) -> str:
-    """Python source of the value; `bound` are loop variables that are Python's own. First, what is read."""
+    """Python source of the value, reads first; `bound` are loop variables that are Python variables."""
 
     def of(part: ir.Expr) -> str:
         return _source(part, bound)
@@ -158,7 +158,7 @@ def _source(node: ir.Expr, bound: frozenset[str]) -> str:
 
 
 def _operation(node: ir.Expr, bound: frozenset[str]) -> str:
-    """The same of what works something out."""
+    """Python source of a value that needs computation."""
 
     def of(part: ir.Expr) -> str:
         return _source(part, bound)
@@ -203,7 +203,7 @@ def _operation(node: ir.Expr, bound: frozenset[str]) -> str:
 
 
 def _may_saturate(node: ir.Expr) -> bool:
-    """Whether an integer may be beyond 64 bits for any description, so that it must be clamped."""
+    """Whether an integer can exceed 64 bits for some description, so that it must be clamped."""
     low, high = BOUNDS.exact(node)
     return low < -LIMIT or high > LIMIT
 

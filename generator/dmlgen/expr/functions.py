@@ -1,4 +1,4 @@
-"""The functions of the expression language: names, argument and result types, meaning."""
+"""The functions of the expression language: names, argument and result types, meanings."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ FUNCTIONS: dict[str, Function] = {
     "abs": Function(((INT,),), INT, "magnitude"),
     "min": Function(((INT,), (INT,)), INT, "the smaller of two"),
     "max": Function(((INT,), (INT,)), INT, "the larger of two"),
-    "product": Function(((INTS,),), INT, "product of all entries; 1 of none"),
+    "product": Function(((INTS,),), INT, "product of all entries; 1 if there are none"),
     "sum": Function(((INTS,),), INT, "sum of all entries"),
     "len": Function(((INTS, FLOATS, TENSORS),), INT, "number of entries"),
     "align": Function(
         ((INTS,), (INT,), (INT,)),
         INTS,
-        "the array at that length, right-aligned: leading entries are cut, or added",
+        "the array right-aligned to that length: leading entries are dropped or added",
     ),
     "replace": Function(((INTS,), (INT,), (INT,)), INTS, "the array with one entry replaced"),
-    "bits": Function(((DATA_TYPE,),), INT, "bits of one element; 0 of an unknown type"),
+    "bits": Function(((DATA_TYPE,),), INT, "bits per element; 0 for an unknown type"),
     "signed": Function(((DATA_TYPE,),), BOOL, "whether the type is a signed integer"),
     "power_of_two": Function(((INT,),), BOOL, "whether the integer is a power of two"),
 }
@@ -42,10 +42,10 @@ FUNCTIONS: dict[str, Function] = {
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """A name for an expression that specs need again and again.
+    """A name for an expression that specs need repeatedly.
 
-    Rules have that expression in its place, so that no target knows of the name; in a definition it is a
-    function like those of `let`. A loop variable in it is `d`.
+    In rules it is expanded, so no target needs to know it; in a definition it is a function like those of
+    `let`. A loop variable in it is named `d`.
     """
 
     parameters: Mapping[str, Type]
@@ -70,34 +70,30 @@ SHORTHANDS: Mapping[str, Shorthand] = {
     "leading_ones": Shorthand(
         {"sizes": INTS, "n": INT},
         "all(sizes[d] == 1 for d in range(max(n, 0)))",
-        "whether the first n sizes are 1; of no sizes, where n is negative",
+        "whether the first n sizes are 1; true if n is negative",
     ),
     "row_axis": Shorthand(
         {"T": TENSOR},
         "max(T.DimensionCount - 2, 0)",
-        "the axis that counts a matrix's rows, the last but one",
+        "the row axis of a matrix, the second to last",
     ),
-    "column_axis": Shorthand(
-        {"T": TENSOR}, "T.DimensionCount - 1", "the axis that counts a matrix's columns, the last"
-    ),
-    "channel_axis": Shorthand(
-        {"T": TENSOR}, "min(T.DimensionCount - 1, 1)", "the axis that counts channels, the second"
-    ),
+    "column_axis": Shorthand({"T": TENSOR}, "T.DimensionCount - 1", "the column axis of a matrix, the last"),
+    "channel_axis": Shorthand({"T": TENSOR}, "min(T.DimensionCount - 1, 1)", "the channel axis, the second"),
     "windows": Shorthand(
         {"size": INT, "window": INT, "stride": INT},
         "max(size - window, 0) // stride + 1",
-        "how many places a window has that slides over that size; at least one",
+        "the number of positions of a window that slides over that size; at least one",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ElementFunction:
-    """A function of elements, while computing; the result is of their type unless said otherwise.
+    """A function of elements in computations; the result has their type unless stated otherwise.
 
-    All element arguments have one type, `any` ones any, FLOAT members included; `float` arguments are
-    FLOAT members or numbers, `int` ones integers, `activation` ones fused activations. `of_integers`:
-    integers have it, too.
+    All `element` arguments have the same type. `any` arguments can have any type, including FLOAT members;
+    `float` arguments are FLOAT members or numbers, `int` ones integers, `activation` ones fused activations.
+    `of_integers`: it is also defined for integers.
     """
 
     arguments: tuple[Literal["element", "any", "float", "int", "activation"], ...]
@@ -119,13 +115,13 @@ def _binary(meaning: str) -> ElementFunction:
 
 
 ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
-    "abs": _unary("magnitude; the least signed integer stays itself"),
-    "sign": _unary("-1, 0 or 1; 0 of NaN"),
+    "abs": _unary("magnitude; the least signed integer is unchanged"),
+    "sign": _unary("-1, 0 or 1; 0 for NaN"),
     "floor": _real("rounded down"),
     "ceil": _real("rounded up"),
     "trunc": _real("rounded toward 0"),
-    "round_even": _real("rounded to the nearest integer, halves to the even one"),
-    "round_away": _real("rounded to the nearest integer, halves away from 0"),
+    "round_even": _real("rounded to the nearest integer, ties to even"),
+    "round_away": _real("rounded to the nearest integer, ties away from 0"),
     "sqrt": _real("square root"),
     "exp": _real("e to that power"),
     "expm1": _real("exp(x) - 1, exact near 0"),
@@ -145,43 +141,43 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "atanh": _real("inverse hyperbolic tangent"),
     "erf": _real("error function"),
     "bit_not": _unary("every bit inverted"),
-    "bit_count": _unary("how many bits are set"),
+    "bit_count": _unary("the number of bits set"),
     "min": _binary("the smaller; NaN if either is"),
     "max": _binary("the larger; NaN if either is"),
     "larger": _binary("the larger; either one if one is NaN"),
-    "mean": _binary("half of the sum; of integers without overflow, cut toward 0"),
+    "mean": _binary("half of the sum; for integers without overflow, truncated toward 0"),
     "pow": ElementFunction(
         ("element", "any"),
-        "the first to the power of the second; of integers cut toward 0, and exact where both are",
+        "the first to the power of the second; for integers truncated toward 0, and exact if both are",
     ),
     "atan2": ElementFunction(("element", "element"), "angle of the point (second, first)", of_integers=False),
     "modulus_truncate": _binary("remainder with the sign of the dividend"),
     "modulus_floor": _binary("remainder with the sign of the divisor"),
     "scaled": ElementFunction(
-        ("element", "float", "float"), "x * scale + bias; in integer types cut toward 0"
+        ("element", "float", "float"), "x * scale + bias; for integer types truncated toward 0"
     ),
-    "is_nan": ElementFunction(("element",), "whether it is not a number", "bool", of_integers=False),
-    "is_infinity": ElementFunction(("element",), "whether it is an infinity", "bool", of_integers=False),
+    "is_nan": ElementFunction(("element",), "whether it is NaN", "bool", of_integers=False),
+    "is_infinity": ElementFunction(("element",), "whether it is infinite", "bool", of_integers=False),
     "above": ElementFunction(
-        ("element", "float"), "whether it is larger than a number, fractions included", "bool"
+        ("element", "float"), "whether it is greater than a number, which can be fractional", "bool"
     ),
     "below": ElementFunction(
-        ("element", "float"), "whether it is smaller than a number, fractions included", "bool"
+        ("element", "float"), "whether it is less than a number, which can be fractional", "bool"
     ),
     "activated": ElementFunction(
-        ("element", "activation"), "what a fused activation makes of it; itself without one"
+        ("element", "activation"), "the result of a fused activation; unchanged without one"
     ),
     "wrap": ElementFunction(
         ("element", "int"),
-        "an index into that many: negative counts from the end, then clamped into range",
+        "an index into so many entries: negative ones count from the end, then it is clamped",
         "int",
     ),
 }
 
 CONVERSIONS: Mapping[str, str] = {
-    "convert": "in the type of another tensor: floats are cut toward 0, infinities and what an integer of 32 "
-    "bits (64 for types of 64) cannot hold become its limit, NaN 0, and then high bits are cut off",
-    "quantize": "a float in the type of another tensor: rounded, halves to the even integer, and clamped to "
-    "its range; NaN 0",
+    "convert": "in the type of another tensor: floats are truncated toward 0 and clamped to 32 bits "
+    "(64 for 64-bit types), NaN becomes 0, and then high bits are cut off",
+    "quantize": "a float in the type of another tensor: rounded to the nearest integer, ties to even, and "
+    "clamped to its range; NaN becomes 0",
 }
 """Functions of a number and a tensor, whose element type the result has."""

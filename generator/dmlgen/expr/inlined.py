@@ -1,4 +1,4 @@
-"""Expressions of definitions in the language of rules, as hosts work them out."""
+"""Expressions of definitions in the rule language, for hosts to compute."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ _ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
 
 
 def inlined(node: ir.Expr) -> ir.Expr:
-    """An expression of a definition in the language of rules: functions written out, reductions as those, and
-    less what comes to nothing, as a product with a written 0."""
+    """An expression of a definition in the rule language.
+
+    Functions are expanded, reductions become those of rules, and parts without effect are dropped, such as a
+    product with a literal 0.
+    """
     return _folded(_inlined(node, 0))
 
 
@@ -33,10 +36,10 @@ def _folded(node: ir.Expr) -> ir.Expr:
 
 
 def _inlined(node: ir.Expr, depth: int) -> ir.Expr:
-    """The same, but for what comes to nothing.
+    """The same, without dropping anything.
 
-    A loop variable has a name that none of the `depth` loops around it has, so that arguments keep their
-    meaning. Loops within it, which may hide its old name, have theirs first.
+    A loop variable gets a name that none of the `depth` enclosing loops uses, so that arguments keep their
+    meaning. Loops inside it are renamed first, because they may shadow its old name.
     """
     match node:
         case ir.Apply(function=function, arguments=arguments):
@@ -61,7 +64,7 @@ def _inlined(node: ir.Expr, depth: int) -> ir.Expr:
 
 
 def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The functions and reductions below an expression, but for those inside of them."""
+    """The functions and reductions below an expression, without those nested in them."""
     for child in ir.children(node):
         if isinstance(child, ir.Apply | ir.Fold | ir.Reduce):
             yield child

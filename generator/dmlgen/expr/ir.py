@@ -2,8 +2,8 @@
 
 Every expression has a value for every description of the right shape, on every target:
 
-* integers are mathematical up to 64 bits and saturate there; division or remainder by zero is 0;
-* reading an array at an index it does not have gives 0; slices are clamped to the array;
+* integers saturate at 64 bits; division or remainder by zero is 0;
+* reading an array out of range gives 0; slices are clamped to the array;
 * loops run over ranges whose length has a static bound (`bounds.py` proves it).
 
 So printers need no notion of an exception, and the same text means the same in Python, C and HLSL.
@@ -29,7 +29,7 @@ LIMIT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The type of an expression; `name` tells enumerations apart (`TENSOR_DATA_TYPE`), elements by tensor."""
+    """The type of an expression; `name` distinguishes enumerations (`TENSOR_DATA_TYPE`) and elements."""
 
     kind: Literal["int", "bool", "float", "ints", "floats", "enum", "struct", "tensor", "tensors", "element"]
     name: str | None = None
@@ -49,13 +49,13 @@ STEP_NAMES = ("x", "y", "z", "count")
 
 
 def element_of(tensor: str) -> Type:
-    """The type of one element of a tensor, while computing: a number as its data type is computed."""
+    """The type of a tensor's elements in computations, whatever its data type is computed in."""
     return Type("element", tensor)
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number or a truth value written in the expression."""
+    """A numeric or boolean literal."""
 
     value: int | bool | float
     type: Type
@@ -86,7 +86,7 @@ class Constant:
 class Local:
     """A loop variable, a parameter, or `at`, the output coordinate.
 
-    `varies`: in a definition, whether it may differ from element to element.
+    `varies`: in a definition, whether it can differ between elements.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of the operator's description that is no tensor; `signed` when it may be negative."""
+    """A member of the operator's description that is not a tensor; `signed` if it can be negative."""
 
     name: str
     type: Type
@@ -117,7 +117,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor member, or one of an array of them. The name "" is the tensor under judgement."""
+    """A tensor member, or one of an array of them. The name "" is the tensor being checked."""
 
     name: str
     index: Expr | None = None
@@ -128,7 +128,7 @@ class Tensor:
 
     @property
     def entry(self) -> str:
-        """The name of its buffer: "InputTensor"; "InputTensors[1]" where the place in an array is fixed."""
+        """The name of its buffer: "InputTensor", or "InputTensors[1]" if the index in an array is fixed."""
         return f"{self.name}[{self.index.value}]" if isinstance(self.index, Number) else self.name
 
 
@@ -174,7 +174,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One entry of an array; 0 where the array has none."""
+    """One entry of an array; 0 if the index is out of range."""
 
     sequence: Expr
     index: Expr
@@ -186,7 +186,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A part of an array, its bounds clamped to the array; `None` is the array's own end."""
+    """A slice of an array, with bounds clamped to the array; `None` is the array's own end."""
 
     sequence: Expr
     lower: Expr | None
@@ -199,7 +199,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A written-out array of integers."""
+    """An array literal of integers."""
 
     items: tuple[Expr, ...]
 
@@ -255,7 +255,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Membership in a written-out set of enumeration values or numbers."""
+    """Membership in a literal set of enumerators or numbers."""
 
     item: Expr
     choices: tuple[Expr, ...]
@@ -267,7 +267,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Logic:
-    """`and`, `or` of two or more truth values."""
+    """`and` or `or` of two or more booleans."""
 
     op: LogicOp
     operands: tuple[Expr, ...]
@@ -302,7 +302,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """`all(body for d in range(...))` and its like; "list" is a list comprehension."""
+    """`all(body for d in range(...))` and the like; "list" is a list comprehension."""
 
     kind: Reduction
     loop: Loop
@@ -321,14 +321,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The element of a tensor at a coordinate (an array with one entry a dimension); only in `compute`."""
+    """The element of a tensor at a coordinate (an array with one entry per dimension); only in `compute`."""
 
     tensor: Tensor
     coordinate: Expr
     type: Type
 
 
-# What definitions have beside the rest of the language; `define.py` parses them.
+# Additional nodes of definitions, which `define.py` parses.
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +342,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A loop over a range of integers, or over a box of coordinates: from `first` (None: zeros) up to,
-    without, `last`. The variable is of type int or ints accordingly."""
+    """A loop over a range of integers or a box of coordinates, from `first` to before `last`.
+
+    Without `first` a box starts at zeros. The variable has the type int or ints accordingly.
+    """
 
     variable: Local
     first: Expr | None
@@ -354,8 +356,9 @@ class Each:
 class Fold:
     """A reduction over elements: `sum(body for v in range(..) for w in box(..) if condition)`.
 
-    The condition belongs to all loops together; bounds use no variable of the same fold. `unrolled`: its
-    variables number the dimensions of coordinates, so that it has at most as many turns as there are.
+    The condition applies to all loops together; bounds do not use variables of the same fold. `unrolled`: its
+    variables index the dimensions of coordinates, so it has at most as many iterations as there are
+    dimensions.
     """
 
     kind: FoldKind
@@ -368,11 +371,11 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of a definition's `let`, typed for one use: equal to itself alone.
+    """A function in a definition's `let`, typed for one use; it is only equal to itself.
 
-    `structural` are the parameters that number dimensions. A tensor or an activation that the function was
-    given stands in the body. The body may use `at`, which is not among the parameters. `varies`: whether its
-    value may differ from element to element.
+    `structural` are the parameters that index dimensions. Tensor and activation arguments are substituted in
+    the body. The body can use `at`, which is not a parameter. `varies`: whether its value can differ between
+    elements.
     """
 
     name: str
@@ -387,7 +390,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A use of a function of `let`; a name without parameters is one too."""
+    """A use of a `let` function, or of a `let` name without parameters."""
 
     function: Function
     arguments: tuple[Expr, ...]
@@ -405,7 +408,7 @@ Expr: TypeAlias = (
 
 
 _EXPRESSIONS = frozenset(get_args(Expr))
-# The fields that may hold expressions, as their annotations tell.
+# The fields that can hold expressions, according to their annotations.
 _NAMES = {"Expr", "Loop", "Each", *(kind.__name__ for kind in _EXPRESSIONS)}
 PARTS = {
     kind: tuple(
@@ -416,7 +419,7 @@ PARTS = {
 
 
 def children(node: Expr | Loop | Each) -> list[Expr]:
-    """The direct sub-expressions, in the order in which they are written; not the body of a function."""
+    """The direct sub-expressions, in written order; not the body of a function."""
     found: list[Expr] = []
     for name in PARTS[type(node)]:
         value = getattr(node, name)
@@ -441,7 +444,7 @@ def walk(node: Expr) -> Iterator[Expr]:
 
 
 def varies(node: Expr) -> bool:
-    """Whether a value differs from element to element, so that the description alone does not give it."""
+    """Whether a value differs between elements, so that it depends on more than the description."""
     return any(
         isinstance(part, Load) or (isinstance(part, Local) and part.name in ("at", *STEP_NAMES))
         for part in walk(node)
@@ -450,7 +453,7 @@ def varies(node: Expr) -> bool:
 
 def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
     """The expression with every sub-expression that is a key of `new` replaced."""
-    kinds = frozenset(map(type, new))  # of others there is no hash to work out, which goes through all below
+    kinds = frozenset(map(type, new))  # other nodes need no hash, which would walk all below them
 
     def inside(node: Any) -> Any:
         if type(node) in kinds and node in new:
@@ -459,7 +462,7 @@ def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
         for name in PARTS[type(node)]:
             value = getattr(node, name)
             if isinstance(node, Loop) and name == "variable":
-                continue  # which stands for nothing outside
+                continue  # it only exists inside
             if isinstance(value, tuple):
                 parts = tuple(map(inside, value))
                 same = all(part is old for part, old in zip(parts, value, strict=True))

@@ -1,8 +1,9 @@
-"""The language of counterparts: what a member of a description is, given a node of another interface.
+"""The language of counterparts: a description's member, given a node of another interface.
 
-A subset of Python's expressions, like the language of rules, but untyped: attributes of ONNX are strings,
-too, and constants are read from inputs. It is parsed and checked here, and `dmlops.counterparts.evaluate`
-evaluates it for the nodes of a model. Loops run over ranges and arrays only, so every expression ends.
+It is a subset of Python's expressions, like the rule language, but untyped: attributes of ONNX can be
+strings, and constants are read from inputs. It is parsed and checked here, and evaluated for the nodes of a
+model by `dmlops.counterparts.evaluate`. Loops run only over ranges and arrays, so every expression
+terminates.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ VIEWS: Mapping[str, tuple[int, str]] = {
     "spread": (2, "broadcast to those sizes, with strides of 0, aligned at the last dimension"),
     "permute": (2, "its dimensions in another order"),
     "retyped": (2, "the same bits as another data type of the same width"),
-    "filled": (3, "a new tensor, every element of which has that value; data type; sizes"),
+    "filled": (3, "a new tensor filled with a value; data type; sizes"),
     "table": (3, "a new tensor of the numbers in an array; data type; sizes"),
 }
 """Functions whose value is a tensor: the number of arguments, and the meaning."""
@@ -32,35 +33,35 @@ VIEWS: Mapping[str, tuple[int, str]] = {
 FUNCTIONS: Mapping[str, tuple[int | None, str]] = {
     "present": (1, "whether an optional input, output or attribute is given"),
     "known": (1, "whether the values of an input are known before it runs"),
-    "truth": (1, "whether a tensor holds truth values, which are UINT8 in DirectML"),
-    "scalar": (1, "whether a tensor has no dimensions, of which a description makes one of size 1"),
+    "truth": (1, "whether a tensor is boolean, which is UINT8 in DirectML"),
+    "scalar": (1, "whether a tensor has no dimensions; descriptions give it one of size 1"),
     "values": (1, "the numbers in an input, which must be a constant, as an array"),
     "value": (1, "the single number in an input, which must be a constant"),
-    "axis": (2, "a dimension's number, negative ones counted from that rank"),
+    "axis": (2, "a dimension's index, with negative ones counted from that rank"),
     "len": (1, "the number of entries"),
     "range": (None, "integers as in Python"),
     "sum": (1, "the sum of all"),
-    "product": (1, "the product of all; 1 of none"),
+    "product": (1, "the product of all; 1 if there are none"),
     "min": (None, "the smallest"),
     "max": (None, "the largest"),
-    "all": (1, "whether all hold"),
-    "any": (1, "whether one holds"),
+    "all": (1, "whether all are true"),
+    "any": (1, "whether any is true"),
     "abs": (1, "magnitude"),
     "float": (1, "as a floating-point number"),
-    "int": (1, "cut toward 0"),
+    "int": (1, "truncated toward 0"),
     "ceil": (1, "rounded up"),
     "sorted": (1, "in ascending order"),
-    "broadcast": (2, "the sizes that two arrays of sizes are broadcast to"),
+    "broadcast": (2, "the sizes to which two arrays of sizes broadcast"),
     "sqrt": (1, "square root"),
     "least": (1, "the least number of a data type"),
     "greatest": (1, "the greatest number of a data type"),
     "bits": (1, "bits of a data type"),
     "is_float": (1, "whether a data type has fractions"),
     "data_type": (1, "the data type with this number in ONNX"),
-    "activations": (4, "fused activations by their names in ONNX, with alphas and betas; how many"),
+    "activations": (4, "fused activations by their ONNX names, with alphas and betas; their number"),
     "clipped": (
         3,
-        "of a slice [start, end, step] of so many entries: `low` index, `extent` or `count`",
+        "the `low` index, `extent` or `count` of a slice [start, end, step] of so many entries",
     ),
 }
 """All other functions: the number of arguments (None: any), and the meaning."""
@@ -72,8 +73,11 @@ _PLAIN = (ast.Load, ast.IfExp, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Una
 
 @dataclass(frozen=True)
 class Names:
-    """What an expression may name: `tensors`, other `values` with their text where a `let` defines them, and
-    enumerators, which are texts."""
+    """The names an expression can use.
+
+    These are `tensors`, other `values` (with their text if a `let` defines them), and enumerators, which are
+    strings.
+    """
 
     tensors: Collection[str]
     values: Mapping[str, ast.expr | None]
@@ -81,9 +85,9 @@ class Names:
 
 
 def parse(text: str, names: Names, at: Callable[[int], Position], tensor: bool = False) -> ast.expr:
-    """The checked expression, its enumerators quoted; `tensor` says that its value must be one.
+    """The checked expression, with enumerators quoted; `tensor`: its value must be a tensor.
 
-    `at` tells where a character of the text stands. SpecError on any fault.
+    `at` gives the position of a character of the text. Raises SpecError on any fault.
     """
     tree = _Checker(names, at).visit(syntax(text, at))
     assert isinstance(tree, ast.expr)
@@ -96,7 +100,7 @@ def parse(text: str, names: Names, at: Callable[[int], Position], tensor: bool =
 
 
 def results(node: ast.expr, names: Names) -> Iterator[ast.expr]:
-    """The expressions that may be the value of a whole one: branches, entries of a table, a `let`'s value."""
+    """The expressions that can be the result of an expression: branches, table entries, a `let`'s value."""
     match node:
         case ast.IfExp(body=body, orelse=otherwise):
             yield from results(body, names)
@@ -127,7 +131,7 @@ def _is_tensor(node: ast.expr, names: Names) -> bool:
 
 
 class _Checker(ast.NodeTransformer):
-    """Refuses what has no meaning, and quotes enumerators."""
+    """Rejects what has no meaning, and quotes enumerators."""
 
     def __init__(self, names: Names, at: Callable[[int], Position]) -> None:
         self.names = names

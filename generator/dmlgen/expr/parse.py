@@ -1,4 +1,4 @@
-"""Text of an expression to typed IR.
+"""Parses the text of an expression to typed IR.
 
 The text is parsed with Python's `ast` and never evaluated. Every fault is a finding with the position of the
 offending word in the YAML file, what was found and what is expected there.
@@ -62,12 +62,12 @@ _REDUCTIONS: dict[str, ir.Reduction] = {
 
 @dataclass(frozen=True)
 class Scope:
-    """The names an expression may use.
+    """The names an expression can use.
 
-    `names` maps a plain name to what it stands for; `fields` gives the type of every field of a tensor;
-    `enums` maps an enumeration's name to its values, `structs` a struct's name to the types of its members.
-    `elements` gives, while computing, for every tensor the one that stands for all of its data type. A name
-    that is an enumeration value resolves by the type it is compared with.
+    `names` maps a plain name to what it stands for; `fields` gives the type of every tensor field; `enums`
+    maps an enumeration's name to its values, `structs` a struct's name to the types of its members.
+    `elements` gives, in computations, for every tensor the one that stands for all of its data type. The name
+    of an enumerator is resolved by the type it is compared with.
     """
 
     names: Mapping[str, ir.Expr]
@@ -77,7 +77,7 @@ class Scope:
     elements: Mapping[str, str] = field(default_factory=dict)
 
     def with_names(self, names: Mapping[str, ir.Expr]) -> Scope:
-        """The scope with more names; inner names hide outer ones."""
+        """The scope with more names; inner names shadow outer ones."""
         return replace(self, names={**self.names, **names})
 
     def element(self, tensor: ir.Tensor) -> ir.Type:
@@ -87,7 +87,7 @@ class Scope:
 
 
 def syntax(text: str, at: Callable[[int], Position]) -> ast.expr:
-    """The text as Python reads it, not yet judged; `SpecError` where that is no expression."""
+    """The text parsed by Python, not yet checked; raises `SpecError` if it is not an expression."""
     if len(text) > MAX_TEXT:
         raise SpecError(
             [Finding(at(0), "expression-size", f"expression of {len(text)} characters; at most {MAX_TEXT}")]
@@ -110,7 +110,7 @@ def syntax(text: str, at: Callable[[int], Position]) -> ast.expr:
 
 
 def _idle(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Parts of an operation that say what another part of it has said, in the same words."""
+    """Operands of an operation that repeat another operand."""
     match node:
         case ast.Compare(left=left, comparators=[right]) if ast.unparse(left) == ast.unparse(right):
             yield node, f"both sides are {ast.unparse(left)}"
@@ -130,7 +130,7 @@ def _idle(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
-    """The typed form of `text`; `at` tells where a character of it stands. `SpecError` on any fault."""
+    """The typed form of `text`; `at` gives the position of its characters. `SpecError` on any fault."""
     node = _Parser(scope, at).expression(syntax(text, at), 0)
     if size(node) > MAX_SIZE:
         message = (
@@ -155,7 +155,7 @@ class _Parser:
         return SpecError([Finding(where, code, message, suggestion=suggestion)])
 
     def expression(self, node: ast.expr, depth: int, hint: ir.Type | None = None) -> ir.Expr:
-        """One node; `hint` is the enumeration that a bare value name may belong to."""
+        """One node; `hint` is the enumeration to which a bare enumerator may belong."""
         if depth > MAX_DEPTH:
             raise self.fail(node, "expression-size", f"expression nested more than {MAX_DEPTH} deep")
         deeper = depth + 1
@@ -197,7 +197,7 @@ class _Parser:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 then = self.expression(body, deeper, hint)
                 otherwise = self.expression(orelse, deeper, hint)
-                if _mixes(then, otherwise):  # a number beside an element
+                if _mixes(then, otherwise):  # a number and an element
                     then, otherwise = self.as_elements(body, then, orelse, otherwise)
                 self.expect(orelse, otherwise, then.type)
                 return ir.Conditional(self.typed(test, deeper, ir.BOOL), then, otherwise)
@@ -246,7 +246,7 @@ class _Parser:
         return ir.Field(owner, name, self.scope.fields[name])
 
     def place(self, node: ast.expr, depth: int) -> ir.Expr:
-        """Which entry of an array it is."""
+        """The index of an array's entry."""
         found = self.typed(node, depth, ir.INT)
         if isinstance(found, ir.Number) and found.value < 0:
             message = "entries are counted from 0; X[len(X) - 1] is the last one"
@@ -305,12 +305,12 @@ class _Parser:
         return ir.Binary(symbol, a, b, a.type)
 
     def as_elements(self, left: ast.expr, a: ir.Expr, right: ast.expr, b: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
-        """Two operands of which at least one is an element, in that element's type: numbers are converted."""
+        """Two operands, at least one of them an element, in that element's type: numbers are converted."""
         type_ = a.type if a.type.kind == "element" else b.type
         return self.as_element(left, a, type_), self.as_element(right, b, type_)
 
     def as_element(self, node: ast.expr, found: ir.Expr, type_: ir.Type) -> ir.Expr:
-        """An operand in an element's type: FLOAT members and written numbers are converted."""
+        """An operand in an element's type: FLOAT members and literals are converted."""
         if found.type == ir.FLOAT or isinstance(found, ir.Number):
             return ir.Call("element", (found,), type_)
         self.expect(node, found, type_)
@@ -380,7 +380,7 @@ class _Parser:
         wanted: Sequence[tuple[ir.Type, ...]],
         depth: int,
     ) -> tuple[ir.Expr, ...]:
-        """The arguments of a call, each of one of the types that are wanted there."""
+        """The arguments of a call, each of one of the types expected there."""
         if len(arguments) != len(wanted):
             message = f"{name}() takes {len(wanted)} arguments; {len(arguments)} given"
             raise self.fail(node, "expression-form", message)
@@ -388,7 +388,7 @@ class _Parser:
         return tuple(self.typed(argument, depth, *types) for argument, types in pairs)
 
     def written_out(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
-        """What a shorthand stands for, with the arguments in place of its parameters."""
+        """What a shorthand stands for, with its parameters replaced by the arguments."""
         shorthand = SHORTHANDS[name]
         wanted = [(type_,) for type_ in shorthand.parameters.values()]
         values = self.arguments(node, name, arguments, wanted, depth)
@@ -405,7 +405,7 @@ class _Parser:
             raise self.fail(node, finding.code, message) from None
 
     def of_elements(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr | None:
-        """A call of a function of elements; None where `name` is one of integers too, and called as such."""
+        """A call of a function of elements; None if `name` is called as a function of integers."""
         values = [self.expression(argument, depth) for argument in arguments]
         if name in CONVERSIONS:
             if len(values) != 2 or not isinstance(values[1], ir.Tensor):
@@ -493,7 +493,7 @@ class _Parser:
 
 
 def _unexpected(text: str, found: ir.Expr, *types: ir.Type) -> str:
-    """What is said of a value of another type than the expected ones."""
+    """The message for a value of an unexpected type."""
     message = f"{text} is of type {found.type}; {' or '.join(map(str, types))} is expected"
     if ir.BOOL in types and isinstance(found, ir.Tensor):
         message += "; present() says whether a tensor is given"
@@ -501,7 +501,7 @@ def _unexpected(text: str, found: ir.Expr, *types: ir.Type) -> str:
 
 
 def _word_after_dot(node: ast.Attribute) -> ast.expr:
-    """The attribute's name, as something to point at."""
+    """The attribute's name, to point at."""
     assert node.end_col_offset is not None
     return ast.Name(node.attr, col_offset=node.end_col_offset - len(node.attr))
 

@@ -1,4 +1,4 @@
-"""Expressions back to text: the language's own spelling, and the base of every target's printer."""
+"""Prints expressions: in the language's own syntax, and as the base of every target's printer."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ COMPARISON, SUM, PRODUCT, ATOM = _PRECEDENCE["=="], _PRECEDENCE["+"], _PRECEDENC
 
 
 class Printer:
-    """Prints expressions as they are written in specs. A target overrides what it spells differently."""
+    """Prints expressions as specs write them. Targets override what they write differently."""
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
-        """The text of `node`, in parentheses where an operator of precedence `outer` binds tighter."""
+        """The text of `node`, in parentheses if an operator of precedence `outer` binds tighter."""
         text, precedence = self._node(node)
         return f"({text})" if precedence < outer else text
 
@@ -172,7 +172,7 @@ class Printer:
         return f"{name}({', '.join(map(self.print, bounds))})"
 
     def call(self, node: ir.Call) -> str:
-        if node.function == "element":  # stands where the language converts by itself
+        if node.function == "element":  # inserted where the language converts implicitly
             return self.print(node.arguments[0])
         return f"{node.function}({', '.join(self.print(item) for item in node.arguments)})"
 

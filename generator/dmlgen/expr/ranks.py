@@ -1,9 +1,9 @@
-"""Lengths of coordinates: every read of a definition has as many indices as the tensor has dimensions.
+"""Lengths of coordinates: every read of a definition must have as many indices as the tensor has dimensions.
 
-Lists have lengths that depend on dimension counts alone. The check tries the combinations of dimension
-counts that the tables and the rules on dimension counts allow; there are few, since rules make most equal. An
-integer that depends on anything else is unknown (None), as is a length that depends on one; what is unknown
-is not judged.
+The length of a list depends only on dimension counts. The check tries the combinations of dimension counts
+that the tables and the rules on dimension counts allow; there are few, since rules make most of them equal.
+An integer that depends on anything else is unknown (None), and so is a length that depends on it. What is
+unknown is not checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_COMBINATIONS = 50
 class Counts:
     """One combination: the dimension counts of tensors, and the values of members that count entries.
 
-    `members` gives for an array member the one that counts its entries.
+    `members` maps an array member to the member that counts its entries.
     """
 
     ranks: Mapping[str, int]
@@ -36,7 +36,7 @@ class Counts:
 class Lengths:
     """The lengths of lists for one combination of dimension counts.
 
-    `kept` gives the dimension counts of intermediate tensors.
+    `kept` has the dimension counts of intermediate tensors.
     """
 
     def __init__(self, counts: Counts, kept: Mapping[str, int | None]) -> None:
@@ -45,9 +45,9 @@ class Lengths:
         self._seen: set[tuple[ir.Function, tuple[tuple[str, int | None], ...], int | None]] = set()
 
     def misfits(self, node: ir.Expr, known: Mapping[str, int | None]) -> Iterator[tuple[ir.Expr, str]]:
-        """The reads and choices that do not fit, each with the reason in words.
+        """The reads and choices that do not fit, each with the reason.
 
-        `known` gives lengths of list locals, and values of integer ones.
+        `known` has the lengths of list locals and the values of integer locals.
         """
         match node:
             case ir.Load(tensor=ir.Tensor(name=name), coordinate=coordinate):
@@ -61,7 +61,7 @@ class Lengths:
                     self._seen.add(key)
                     yield from self.misfits(function.body, inner)
             case ir.Conditional(test=ir.Present(item=ir.Tensor(name=name)), otherwise=otherwise):
-                if name not in self.counts.ranks:  # absent: the other value alone is evaluated
+                if name not in self.counts.ranks:  # absent: only the other value is evaluated
                     yield from self.misfits(otherwise, known)
                     return
             case ir.Conditional(then=then, otherwise=otherwise) if node.type == ir.INTS:
@@ -102,7 +102,7 @@ class Lengths:
         return {**inner, "at": known.get("at")}
 
     def length(self, node: ir.Expr, known: Mapping[str, int | None]) -> int | None:
-        """How many entries a list has."""
+        """The length of a list."""
         match node:
             case ir.Local(name=name):
                 return known.get(name)
@@ -144,7 +144,7 @@ class Lengths:
                 return None
 
     def value(self, node: ir.Expr, known: Mapping[str, int | None]) -> int | None:
-        """An integer that dimension counts decide."""
+        """An integer that depends only on dimension counts."""
         match node:
             case ir.Number(value=int(value)) | ir.Constant(value=value):
                 return value
@@ -202,7 +202,7 @@ def holds(node: ir.Expr, lengths: Lengths) -> bool | None:
 def combinations(
     ranks: Mapping[str, tuple[int, ...]], members: Mapping[str, str], conditions: tuple[ir.Expr, ...]
 ) -> list[Counts]:
-    """The combinations of dimension counts that no condition excludes; of many, some that have each count."""
+    """The combinations of dimension counts that no condition excludes; of many, some with each count."""
     conditions = tuple(one for one in conditions if isinstance(one, ir.Compare))
     choices = {**ranks, **{name: tuple(range(MAX_RANK + 1)) for name in set(members.values())}}
     every = list(islice(_allowed(choices, ranks, members, conditions), MAX_COMBINATIONS + 1))
@@ -210,7 +210,7 @@ def combinations(
         return every
     some: list[Counts] = []
     for turn in range(2 * MAX_RANK):
-        # Each tensor begins with another count; in the second half they do not turn together.
+        # Each tensor starts with a different count; in the second half they do not advance together.
         turned = {
             name: _turned(counts, turn * (1 + place * (turn // MAX_RANK)))
             for place, (name, counts) in enumerate(choices.items())
@@ -231,7 +231,7 @@ def _allowed(
     conditions: Sequence[ir.Expr],
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[Counts]:
-    """Counts are chosen one after the other; a condition is judged as soon as all that it needs is chosen."""
+    """Chooses counts one by one, and checks a condition as soon as all counts it needs are chosen."""
     counts = _counts(chosen, ranks, members)
     lengths = Lengths(counts, {})
     undecided: list[ir.Expr] = []

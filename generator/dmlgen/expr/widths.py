@@ -1,7 +1,7 @@
-"""How many bits the integers of a definition may need, so that those of 32 are used where they do.
+"""How many bits a definition's integers need, so that 32-bit integers are used where they suffice.
 
-What is made of sizes, members and coordinates counts: it has no more than 31 bits by agreement, a small
-element that is added to it included. What is made of elements has as many as its operations may give.
+An integer made of sizes, members and coordinates is a count, and by convention needs at most 31 bits, even if
+a small element is added to it. One made of elements needs as many bits as its operations can produce.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from dmlgen.expr import ir
 from dmlgen.expr.defined import is_told
 
 Bits: TypeAlias = Mapping[str, int]
-"""Of integers that are made of elements, the sign's bit among them, by name; what is not there counts."""
+"""Bits of integers made of elements, including the sign bit, by name; other integers are counts."""
 
 COUNT, _COUNTED, _ALL = 0, 31, 64
-_NARROW = 17  # bits of elements that may be added to what counts
+_NARROW = 17  # most bits of elements that can be added to a count
 
 
 class Widths:
-    """Which integers may need more than 32 bits. `tensors` are the bits of elements, of intermediate tensors
-    too."""
+    """Finds integers that may need more than 32 bits. `tensors` has the bits of elements."""
 
     def __init__(self, tensors: Bits) -> None:
         self._tensors = tensors
 
     def is_wide(self, node: ir.Expr, locals_: Bits) -> bool:
-        """Whether an integer may be wide where these locals are."""
+        """Whether an integer can be wide, given these locals."""
         return self.bits(node, locals_) > 32
 
     def bits(self, node: ir.Expr, locals_: Bits) -> int:
-        """The bits that an integer may need, COUNT of what counts; of what is none, COUNT, too."""
+        """The bits that an integer can need; COUNT for counts, and for values that are not integers."""
         if node.type != ir.INT:
             return COUNT
         if is_told(node):
@@ -47,7 +46,7 @@ class Widths:
             case ir.Index() | ir.Call(function="flat" | "product" | "sum" | "len"):
                 return COUNT
             case ir.Fold(kind="sum" | "product" | "min" | "max", unrolled=False):
-                return _ALL  # the least of nothing is the greatest integer
+                return _ALL  # the minimum of an empty set is the greatest integer
             case ir.Fold(kind="argmax" | "argmin"):
                 return COUNT
             case ir.Fold(kind="min" | "max", body=body):
@@ -76,7 +75,7 @@ class Widths:
                 return self.bits(left, locals_)
             case ir.Binary(op="%", left=left, right=right):
                 return max(self.bits(left, locals_), self.bits(right, locals_))
-            case _:  # one more where the least integer changes its sign
+            case _:  # one more, since the least integer can change its sign
                 found = max((self.bits(child, locals_) for child in ir.children(node)), default=COUNT)
                 return found + 1 if found else COUNT
 
@@ -91,17 +90,17 @@ class Widths:
         return COUNT if small and max(a, b) == _COUNTED else max(a, b) + 1
 
     def parameters(self, function: ir.Function, arguments: tuple[ir.Expr, ...], locals_: Bits) -> Bits:
-        """The bits of a function's parameters in one use of it."""
+        """The bits of a function's parameters in one use."""
         pairs = zip(function.parameters, arguments, strict=True)
         found = {parameter.name: self.bits(item, locals_) for parameter, item in pairs}
         return {name: bits for name, bits in found.items() if bits}
 
 
 def _counted(node: ir.Expr) -> int:
-    """The bits of what counts, of which a written number may have fewer."""
+    """The bits of a count; a literal can have fewer."""
     return int(node.value).bit_length() + 1 if isinstance(node, ir.Number) else _COUNTED
 
 
 def _of_something(node: ir.Expr, kind: str) -> ir.Expr:
-    """An operand of `min` or `max`, as which the same fold of nothing changes nothing."""
+    """An operand of `min` or `max` that is the same fold over nothing, which has no effect."""
     return node.body if isinstance(node, ir.Fold) and node.kind == kind else node

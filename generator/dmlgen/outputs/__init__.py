@@ -1,4 +1,4 @@
-"""The outputs, each a module with `render(registry, templates)` giving file contents by path."""
+"""The outputs: each is a module whose `render(registry, templates)` gives file contents by path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def render_all(
 ) -> dict[str, bytes]:
     """Every generated file: its path below the output folder, and its bytes.
 
-    `known` are matrices, by path, for which the search for cases need not run again.
+    `known` are matrices, by path, that need no new search for cases.
     """
     outputs: dict[str, bytes] = {}
     languages = (python, description_schema, counterparts, compute, definition, c, hlsl, language)

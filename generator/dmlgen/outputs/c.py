@@ -1,4 +1,4 @@
-"""The C header: what its template prints of the registry."""
+"""The C header: the view of the registry for its template."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from dmlgen.registry import Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.text import Text
 
-_ALWAYS = (  # helpers that programs call, whatever the quick test of tensors calls
+_ALWAYS = (  # helpers that programs call, whatever the fast path for tensors calls
     *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
     *("bits", "signed", "power_of_two", "unsigned"),
 )
@@ -46,7 +46,7 @@ _ALWAYS = (  # helpers that programs call, whatever the quick test of tensors ca
 
 @dataclass(frozen=True)
 class Part:
-    """What the header has of one operator: its rules, its shader, and the texts of its rules."""
+    """The parts of the header for one operator: its rules, its shader, and the texts of its rules."""
 
     rules: OperatorView
     shader: c_dispatch.OperatorPart
@@ -115,12 +115,12 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def texts(rules: Iterable[Rule]) -> tuple[tuple[str, Text], ...]:
-    """What rules demand, by their identifiers."""
+    """The texts of rules, by identifier."""
     return tuple((rule.id, sentence(rule)) for rule in rules)
 
 
 def _encoding(slots: Sequence[Slots]) -> dict[str, object]:
-    """How programs are encoded, with room for the slots of all."""
+    """How programs are encoded, with room for the slots of all of them."""
     return {
         "operations": OPERATIONS,
         "small": SMALL,

@@ -1,4 +1,4 @@
-"""Where the members of a C struct lie, for a given size of a pointer."""
+"""The layout of C structs, for a given pointer size."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from dmlgen.registry import Member, Operator, Registry, Struct
 
 POINTER_SIZES = (8, 4)
-_ENUM_SIZE = 4  # of every enumeration of the header
+_ENUM_SIZE = 4  # size of every enumeration in the header
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Bytes of a struct, its alignment, and the offset of each member."""
+    """The size of a struct, its alignment, and the offset of each member, in bytes."""
 
     size: int
     alignment: int
@@ -21,7 +21,7 @@ class Layout:
 
 
 def layout(registry: Registry, struct: Struct | Operator, pointer_size: int) -> Layout:
-    """The layout of a struct as Windows compilers choose it: all members are naturally aligned."""
+    """The layout chosen by Windows compilers: all members are naturally aligned."""
     sizes = [_size(registry, member, pointer_size) for member in struct.members]
     alignment = max((align for _, align in sizes), default=1)
     if isinstance(struct, Struct) and struct.union:

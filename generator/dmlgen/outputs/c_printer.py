@@ -1,8 +1,8 @@
-"""Expressions as C: for plans, and for the quick test of tensors. Rules are programs, of `c_program`.
+"""Expressions as C, for plans and for the fast path for tensors. Rules are programs; see `c_program`.
 
-Integers are `int64_t`, truth values `int`, fractions `double`. What C has no expression for (reductions,
-arrays) becomes statements that stand before the text of the expression. As every expression has a value for
-every description (an absent tensor reads as one without dimensions), it may be worked out without need.
+Integers are `int64_t`, booleans `int`, fractions `double`. What C has no expression for (reductions, arrays)
+becomes statements before the expression. Since every expression has a value for every description (an absent
+tensor reads as one without dimensions), it can be evaluated even if it is not needed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ TENSOR = "BUFFER_TENSOR_DESC"
 _OPPOSITE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "//": "divide", "%": "modulo"}
 _NEUTRAL = {"all": "1", "any": "0", "sum": "0", "product": "1", "min": "INT64_MIN", "max": "INT64_MIN"}
-_ARRAYS = {"UINT": "", "INT": "signed_", "FLOAT": "float_"}  # number types of arrays, as helpers' names begin
+_ARRAYS = {"UINT": "", "INT": "signed_", "FLOAT": "float_"}  # number types, as prefixes of helpers
 _LIST = "list_"
 _WIDE = "(int64_t)"
 _NEEDS = {"product": "multiply", "sum": "add"}
 
 
 class _OfTypes(Bounds):
-    """What the types of members say, whether a description is valid or not."""
+    """What the types of members imply, whether a description is valid or not."""
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
         super().__init__()
@@ -40,10 +40,10 @@ class _OfTypes(Bounds):
 
 
 class CPrinter(StatementPrinter):
-    """Prints expressions of one C function.
+    """Prints the expressions of one C function.
 
-    `operator` is None in a function that looks at one tensor. `functions` has helpers without their prefix,
-    `tensors` the tensor members, arrays of them apart, that texts read.
+    `operator` is None in a function that checks one tensor. `functions` collects helpers without their
+    prefix, `tensors` the tensor members that texts read, except arrays.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
@@ -56,7 +56,7 @@ class CPrinter(StatementPrinter):
         self._bounds = _OfTypes(registry, operator)
 
     def _define(self, node: ir.Expr) -> None:
-        """Make the definitions that an expression uses into variables, unless they are already."""
+        """Declares variables for the definitions that an expression uses, unless they exist already."""
         for part in ir.walk(node):
             if isinstance(part, ir.Definition) and part.name not in self._defined:
                 self._define(part.value)
@@ -67,7 +67,7 @@ class CPrinter(StatementPrinter):
                     self._add(f"const {_c_type(part)} {_local(part)} = {self.print(part.value)};")
 
     def test(self, rule: Rule, check: Check) -> list[str]:
-        """The statements that return 0 from a function where a check does not hold."""
+        """Statements that return 0 from a function if a check fails."""
         self.rule, self.statements = rule, []
         with ExitStack() as nested:
             for part in check.read:
@@ -81,7 +81,7 @@ class CPrinter(StatementPrinter):
         return self.statements
 
     def failure(self, condition: ir.Expr) -> str:
-        """The text that is true when the condition is not."""
+        """An expression that is true if the condition is not."""
         match condition:
             case ir.Compare(op=op, left=left, right=right) if left.type not in (ir.INTS, ir.FLOAT):
                 return self.print(ir.Compare(_OPPOSITE[op], left, right))
@@ -200,7 +200,7 @@ class CPrinter(StatementPrinter):
                 same = self._same(left, right)
                 return (same, ATOM) if op == "==" else (f"!{same}", COMPARISON)
             case ir.Compare(left=left) if left.type == ir.INT and self._bounds.holds(node) is not None:
-                return str(int(bool(self._bounds.holds(node)))), ATOM  # compilers warn of a decided one
+                return str(int(bool(self._bounds.holds(node)))), ATOM  # avoids compiler warnings
             case ir.Logic(op=op, operands=operands):
                 texts = [self.print(item, COMPARISON) for item in operands]
                 return f"({self.logic(op).join(texts)})", ATOM
@@ -210,7 +210,7 @@ class CPrinter(StatementPrinter):
                 return self.present(node), COMPARISON
         return super()._node(node)
 
-    # Arrays: those of a description are read where they are, all others are built as lists.
+    # Arrays: those of a description are read in place, all others are built as lists.
 
     def _same(self, left: ir.Expr, right: ir.Expr) -> str:
         if isinstance(left, ir.Field) and isinstance(right, ir.Field):
@@ -231,7 +231,7 @@ class CPrinter(StatementPrinter):
         return f"{name}.values", f"{name}.count"
 
     def _array_function(self, function: str, node: ir.Expr) -> tuple[str, str, str]:
-        """A function of arrays as it is called for this one, and the array's two arguments."""
+        """A function on arrays in the variant for this one, and the array's two arguments."""
         match node:
             case ir.Field():
                 prefix = _ARRAYS[self._fields[node.name].type]
@@ -295,7 +295,7 @@ class CPrinter(StatementPrinter):
         self._add(self._call(function, f"&{target}", array, count, first, end) + ";")
 
     def _guards(self, rule: Rule, check: Check) -> list[str]:
-        """What must hold for a check to be judged at all."""
+        """What must hold for a check to apply at all."""
         guards = [f"run->level >= {rule.since.value}"] if rule.since.ordinal else []
         if rule.until is not None:
             guards.append(f"run->level < {rule.until.value}")
@@ -313,7 +313,7 @@ class CPrinter(StatementPrinter):
 
     @contextmanager
     def _loop(self, loop: ir.Loop) -> Iterator[None]:
-        """Everything printed inside is done for every value of the loop's variable."""
+        """Everything printed inside is repeated for each value of the loop's variable."""
         lower, upper, variable = self.print(loop.lower), self.print(loop.upper), _local(loop.variable)
         with self.block() as body:
             if loop.condition is not None:
@@ -332,7 +332,7 @@ class CPrinter(StatementPrinter):
         return name
 
     def _scalar(self, member: Member, place: str) -> str:
-        """The value of a member that is one number."""
+        """The value of a member that is a single number."""
         if member.type in self.registry.enums:
             return self._call("enum", f"&{place}")
         number = self.registry.types[member.type]
@@ -350,7 +350,7 @@ class CPrinter(StatementPrinter):
         return f"dmlops_{function}({', '.join(arguments)})"
 
     def _unsupported(self, what: str) -> SpecError:
-        """The C output grows with the operators; this one is ahead of it."""
+        """The C output does not support this operator yet."""
         assert self.operator is not None
         position = self.operator.position if self.rule is None else self.rule.position
         owner = self.operator.name if self.rule is None else self.rule.id
@@ -363,5 +363,5 @@ def _c_type(node: ir.Expr) -> str:
 
 
 def _local(node: ir.Local | ir.Definition) -> str:
-    """A name that is no keyword, type or macro of C, whatever the spec calls it."""
+    """A name that is not a keyword, type or macro of C, whatever the spec calls it."""
     return f"{'at' if isinstance(node, ir.Local) else 'let'}_{node.name}"

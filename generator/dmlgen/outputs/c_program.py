@@ -1,10 +1,10 @@
-"""Expressions as programs of bytes, which an interpreter in the C header runs.
+"""Expressions as byte programs, which an interpreter in the C header runs.
 
-A program is the expression itself, outermost first: a byte for what it does, then its operands, one after
-the other. Before it stand its definitions, which fill slots, and before the condition of a rule its guards
-and loops; after that come the values that its message shows. As every expression has a value for every
-description (an absent tensor reads as one without dimensions), both sides of a choice are worked out. Members
-are named by their offsets in words of 4 bytes, which the C compiler fills in.
+A program is the expression in prefix order: a byte for the operation, followed by its operands. It is
+preceded by its definitions, which fill slots. The condition of a rule is preceded by its guards and loops,
+and followed by the values that its message shows. Since every expression has a value for every description
+(an absent tensor reads as one without dimensions), both branches of a choice are evaluated. Members are
+identified by their offsets in words of 4 bytes, which the C compiler fills in.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dmlgen.registry import Check, Member, Operator, Registry, Rule
 TENSOR = "BUFFER_TENSOR_DESC"
 WORD = 4  # bytes; offsets of members count words
 
-# What a byte of a program does. Below SMALL: by its position here; from there on: a number, then a slot.
-# Those from ADD to GREATER_OR_EQUAL make a number of two numbers.
+# The meaning of a program's bytes: below SMALL an index into this list, from there on a small number, then a
+# slot. Those from ADD to GREATER_OR_EQUAL combine two numbers.
 OPERATIONS = (
     *("LET", "LET_LIST", "WHEN", "FOR"),
     *("NUMBER", "LEVEL", "UINT", "INT", "BOOL", "UINT64", "GIVEN", "THROUGH", "INSIDE"),
@@ -39,8 +39,8 @@ OPERATIONS = (
 SMALL, SLOT = 0x80, 0xC0
 REDUCTIONS = ("all", "any", "sum", "product", "min", "max")
 VALUES = ("int", "bool", "float", "ints", "enum")  # what a message can show, by the kind of its type
-ITSELF, ENTRY = 0xFE, 0xFF  # in place of a tensor's offset: what the program looks at, one of an array
-AS_GIVEN = -(1 << 63)  # no value that programs work out: these end at -(2^63 - 1)
+ITSELF, ENTRY = 0xFE, 0xFF  # instead of a tensor's offset: the tensor being checked, or one of an array
+AS_GIVEN = -(1 << 63)  # programs never compute it: their values end at -(2^63 - 1)
 _WIDTH = 112  # columns of a line
 
 _NUMBER = {"==": "EQUAL", "!=": "NOT_EQUAL", "<": "LESS", "<=": "LESS_OR_EQUAL", ">": "GREATER"} | {
@@ -58,17 +58,17 @@ _SCALARS = ("UINT", "INT", "BOOL", "UINT64", "FLOAT")
 
 @dataclass(frozen=True)
 class Slots:
-    """How many integers and lists the programs keep at most."""
+    """The most integers and lists that the programs store."""
 
     integers: int
     lists: int
 
 
 class Program:
-    """Writes one program, of an operator or, where that is None, of any tensor.
+    """Writes one program, for an operator or, if that is None, for any tensor.
 
-    `lines` are its text, `size` the number of its bytes. The program of a tensor looks at that tensor alone;
-    its first slot tells whether the operator reads it.
+    `lines` are its text, `size` the number of its bytes. A tensor program only checks that tensor; its first
+    slot tells whether the operator reads it.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
@@ -83,7 +83,7 @@ class Program:
         self._variables: dict[str, int] = {}
         self._integers: dict[str, int] = {}
         self._lists: dict[str, int] = {}
-        self._taken = self._most = 0  # slots of integers
+        self._taken = self._most = 0  # slots for integers
         self._fields = {member.name: member for member in registry.structs[TENSOR].members}
         if operator is None:
             self._variables["is_input"] = self._slot()
@@ -93,9 +93,9 @@ class Program:
         return Slots(self._most, len(self._lists))
 
     def check(self, rule: Rule, check: Check) -> str:
-        """Judge a check; gives the format of its message, in which %v stands for the next value.
+        """Compiles a check; returns the format of its message, in which %v stands for the next value.
 
-        What follows %? is the hint, which the message ends before unless the next value is true.
+        The hint follows %?, at which the message ends unless the next value is true.
         """
         self._position, self._owner = rule.position, rule.id
         loops = [part for loop in check.loops for part in ir.children(loop)]
@@ -119,13 +119,13 @@ class Program:
         return format_
 
     def number(self, node: ir.Expr) -> None:
-        """The value of an expression that is no array."""
+        """Compiles an expression that is not an array."""
         self._define([node])
         self.integer(node)
         self._end_line()
 
     def array(self, node: ir.Expr) -> None:
-        """The entries of an array."""
+        """Compiles the entries of an array."""
         self._define([node])
         self._list(node)
         self._end_line()
@@ -157,7 +157,7 @@ class Program:
             self._put(f"DMLOPS_ENUM_{node.type.name}")
         {"float": self._float, "ints": self._list}.get(kind, self.integer)(node)
 
-    # Text: each operation, operand and byte has its name.
+    # Text: every operation, operand and byte is named.
 
     def _op(self, name: str, *operands: int) -> None:
         self._put(f"DMLOPS_{name}")
@@ -180,7 +180,7 @@ class Program:
     # Slots.
 
     def _define(self, parts: Iterable[ir.Expr]) -> None:
-        """Fill the slots of definitions that expressions use; fractions are worked out where they stand."""
+        """Fills the slots of the definitions that expressions use; fractions are evaluated in place."""
         definitions: dict[str, ir.Definition] = {}
         for part in parts:
             _definitions(part, definitions)
@@ -207,7 +207,7 @@ class Program:
         return self._taken - 1
 
     def _for(self, operation: str, loop: ir.Loop, *operands: str) -> None:
-        """A loop as far as its bounds; what follows may use its variable."""
+        """A loop header, up to its bounds; what follows can use its variable."""
         slot, name = self._slot(), loop.variable.name
         self._op(operation)
         for operand in operands:
@@ -218,7 +218,7 @@ class Program:
         self._variables[name] = slot
 
     def _turns(self, operation: str, loop: ir.Loop, body: ir.Expr, *operands: str) -> None:
-        """A loop inside an expression: before what it does in each turn stands the length of that."""
+        """A loop inside an expression: its body is preceded by the body's length."""
         outer = dict(self._variables)
         self._for(operation, loop, *operands)
         place, start = len(self._line), self.size
@@ -234,7 +234,7 @@ class Program:
     # Numbers.
 
     def integer(self, node: ir.Expr) -> None:
-        """An integer, truth value or value of an enumeration."""
+        """An integer, boolean or enumerator."""
         match node:
             case ir.Number(value=value):
                 self._number(int(value))
@@ -276,7 +276,7 @@ class Program:
                 raise self._unsupported(SOURCE.print(node))
 
     def _read(self, node: ir.Member | ir.Part | ir.Field | ir.Present | ir.Index) -> None:
-        """What the description has."""
+        """A value from the description."""
         match node:
             case ir.Member(name=name):
                 self._scalar(self._member(name))
@@ -309,7 +309,7 @@ class Program:
         comment = f" /* {name} */" if name else ""
         if 0 <= value < SLOT - SMALL:
             self._put(f"DMLOPS_SMALL({value}){comment}")
-        elif value == AS_GIVEN:  # which C has no number for
+        elif value == AS_GIVEN:  # C has no literal for it
             self._op("NUMBER")
             self._put(f"DMLOPS_BYTES({name})", 8)
         else:
@@ -452,7 +452,7 @@ class Program:
             self.integer(node.index)
 
     def _counted(self, name: str) -> None:
-        """An array, and how many entries it has."""
+        """An array, and the number of its entries."""
         self._offset(name)
         self._offset(self._member(name).count or "")
 
@@ -476,16 +476,16 @@ class Program:
         self._offset(path or member.name, struct)
 
     def _offset(self, path: str, struct: str = "") -> None:
-        """Where a member is, in what the program looks at unless a struct is named."""
+        """The offset of a member in what the program checks, unless a struct is named."""
         self._put(f"DMLOPS_WORD({struct}, {path})" if struct else f"DMLOPS_AT({path})")
 
     def _unsupported(self, what: str) -> SpecError:
-        """The C output grows with the operators; this one is ahead of it."""
+        """The C output does not support this operator yet."""
         return SpecError([Finding(self._position, "c-output", f"{self._owner}: {what} has no form in C yet")])
 
 
 def filled(texts: Iterable[str], depth: int = 0) -> list[str]:
-    """Bytes as lines of an initializer; what is too long for one goes on below it."""
+    """Bytes as lines of an initializer, broken as needed."""
     lines, line = list[str](), "    " * depth
     for text in texts:
         if line.strip() and len(line) + len(text) >= _WIDTH:
@@ -505,7 +505,7 @@ def _levels(rule: Rule) -> Iterator[ir.Expr]:
 
 
 def _definitions(node: ir.Expr, found: dict[str, ir.Definition]) -> None:
-    """The definitions that an expression uses, each after those that it uses itself."""
+    """The definitions that an expression uses, each after those it uses itself."""
     if isinstance(node, ir.Definition):
         if node.name not in found:
             _definitions(node.value, found)

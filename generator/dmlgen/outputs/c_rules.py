@@ -1,6 +1,6 @@
-"""The part of the C header that judges.
+"""The part of the C header that validates.
 
-Rules are programs, members and support are tables, and what an output follows from is a program again.
+Rules are programs, members and support are tables, and what an output is inferred from is a program again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dmlgen.sugar import broadcasts
 
 _OPERATOR = "OPERATOR_DESC"
 _AS_GIVEN = ir.Constant("DMLOPS_AS_GIVEN", AS_GIVEN)
-_SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
+_SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a shared comparison function
 
 
 @dataclass(frozen=True)
 class ProgramView:
-    """A program: what it is, as a comment, and the lines of its bytes."""
+    """A program: its description, as a comment, and the lines of its bytes."""
 
     title: str
     lines: tuple[str, ...]
@@ -35,7 +35,7 @@ class ProgramView:
 
 @dataclass(frozen=True)
 class PhraseView:
-    """What a program that finds a violation says: of which member, and the format of the message."""
+    """The message of a program that finds a violation: the member, and the format."""
 
     member: str
     format: str
@@ -43,11 +43,11 @@ class PhraseView:
 
 @dataclass(frozen=True)
 class RuleView:
-    """A line of a rule and what judges it; `reads` is where the list of what it reads starts.
+    """A line of a rule and what checks it; `reads` is the start of the list of what it reads.
 
-    A shared function is given two members, by position; a program, where it starts and the number of its
-    phrase. `alone` holds for rules that speak of no tensor: they hold of a fused activation too. `limits`
-    holds for those on the count of an array of numbers that can be judged before outputs are known.
+    A shared function gets two members, by position; a program gets its start and the number of its phrase.
+    `alone` is true for rules that concern no tensor and so also apply to a fused activation. `limits` is true
+    for rules on the count of an array of numbers that can be checked before outputs are known.
     """
 
     id: str
@@ -61,7 +61,7 @@ class RuleView:
 
 @dataclass(frozen=True)
 class TensorRuleView:
-    """A line of a rule of every tensor: its field, its message, where its program starts.
+    """A line of a rule on every tensor: its field, its message, the start of its program.
 
     `reads` are the bits of the fields that it reads, as C.
     """
@@ -75,10 +75,10 @@ class TensorRuleView:
 
 @dataclass(frozen=True)
 class TensorRulesView:
-    """The rules of every tensor, those of structure first, and the quick test that none of them is broken.
+    """The rules on every tensor, structure rules first, and the fast path that tests them all.
 
-    `structure` is how many are of structure, `sound` has the statements of the test by rule, and `size_start`
-    is where the program of a tensor's bytes starts.
+    `structure` is the number of structure rules, `sound` has the statements of the test by rule, and
+    `size_start` is the start of the program for a tensor's size in bytes.
     """
 
     programs: tuple[ProgramView, ...]
@@ -90,7 +90,7 @@ class TensorRulesView:
 
 @dataclass(frozen=True)
 class TypeListView:
-    """Data types, by their values, in the order in which a support table names them."""
+    """Data types, by their values, in the order in which a support table lists them."""
 
     values: tuple[int, ...]
     mask: int
@@ -98,9 +98,10 @@ class TypeListView:
 
 @dataclass(frozen=True)
 class SupportView:
-    """What a tensor may be from a level on: a bit mask of dimension counts, names of data types.
+    """What a tensor supports from a level on: a bit mask of dimension counts, names of data types.
 
-    `condition` is the number of the operator's condition under which it may, counted from 1; 0 for always.
+    `condition` is the number of the operator's condition under which the row applies, counted from 1; 0 for
+    always.
     """
 
     since: FeatureLevel
@@ -111,10 +112,10 @@ class SupportView:
 
 @dataclass(frozen=True)
 class MemberView:
-    """A member to look at, with what it may be, by its kind: lines of a table, the newest level first, or
-    values and levels of activations; `enum` is the name of its enumeration.
+    """A member to check, with what it can be, depending on its kind.
 
-    `infers` holds for one that must be given for outputs to follow from it.
+    That is the lines of a table, newest level first, or the values and levels of activations; `enum` is the
+    name of its enumeration. `infers` is true for a member that must be given for outputs to be inferred.
     """
 
     name: str
@@ -130,9 +131,10 @@ class MemberView:
 
 @dataclass(frozen=True)
 class OutputView:
-    """An output and what its type and sizes follow from: members by position, or where programs start.
+    """An output and what its type and sizes are inferred from: members by position, or the starts of
+    programs.
 
-    A type or sizes that no rule demands stay where they are given.
+    A given type or sizes are kept if no rule requires others.
     """
 
     member: int
@@ -149,8 +151,8 @@ class OperatorView:
     name: str
     struct: StructView
     members: tuple[MemberView, ...]
-    conditions: tuple[int, ...]  # where the program of each case of the support tables starts
-    rules: tuple[RuleView, ...]  # in the order of judgement
+    conditions: tuple[int, ...]  # the start of the program of each case of the support tables
+    rules: tuple[RuleView, ...]  # in the order in which they are checked
     firsts: tuple[int, ...]  # the first rule of each stage, and their number
     programs: tuple[ProgramView, ...]
     phrases: tuple[PhraseView, ...]
@@ -160,7 +162,7 @@ class OperatorView:
 
 
 class Tables:
-    """What operators have in common: support tables, lists of data types, of activations; equal ones once."""
+    """What operators share: support tables, lists of data types, of activations; equal ones once."""
 
     def __init__(self, operators: Iterable[OperatorView]) -> None:
         self._starts: dict[tuple[SupportView, ...], int] = {}
@@ -178,11 +180,11 @@ class Tables:
 
     @property
     def support(self) -> list[tuple[int, tuple[SupportView, ...]]]:
-        """The tables with the index of the first line of each; a line that is no level ends them."""
+        """The tables with the index of the first line of each; each ends with a line without a level."""
         return [(start, lines) for lines, start in self._starts.items()]
 
     def detail(self, member: MemberView) -> str:
-        """Where the table of a member starts, its list of activations, or its enumeration, as C."""
+        """The start of a member's table, its list of activations, or its enumeration, as C."""
         match member.kind:
             case "TENSOR":
                 return str(self._starts[member.support])
@@ -198,7 +200,7 @@ class Tables:
 
 
 class Code:
-    """The programs of an operator, or those of any tensor, one after the other."""
+    """The programs of an operator, or those for any tensor, one after the other."""
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
         self._registry = registry
@@ -208,25 +210,25 @@ class Code:
         self._end = 0
 
     def check(self, rule: Rule, check: Check) -> tuple[int, str]:
-        """Where the program of a check starts, and the format of its message."""
+        """The start of a check's program, and the format of its message."""
         program = Program(self._registry, self.operator)
         format_ = program.check(rule, check)
         return self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program), format_
 
     def number(self, title: str, value: ir.Expr) -> int:
-        """Where the program of an expression starts."""
+        """The start of an expression's program."""
         program = Program(self._registry, self.operator)
         program.number(value)
         return self._add(f"{title}: {SOURCE.print(value)}", program)
 
     def array(self, title: str, value: ir.Expr) -> int:
-        """Where the program of an array starts."""
+        """The start of an array's program."""
         program = Program(self._registry, self.operator)
         program.array(value)
         return self._add(f"{title}: {SOURCE.print(value)}", program)
 
     def data(self, title: str, code: Sequence[str]) -> int:
-        """Where so many bytes start that are no program."""
+        """The start of bytes that are not a program."""
         return self._append(ProgramView(title, tuple(filled(code))), len(code))
 
     def _add(self, title: str, program: Program) -> int:
@@ -242,7 +244,7 @@ class Code:
 
 
 class OperatorCode(Code):
-    """The programs of an operator, with what these say and read."""
+    """The programs of an operator, with what they print and read."""
 
     operator: Operator
 
@@ -252,7 +254,7 @@ class OperatorCode(Code):
         self._reads: dict[tuple[str, ...], int] = {}
 
     def rule(self, rule: Rule, check: Check) -> RuleView:
-        """The line that judges a check."""
+        """The line that checks a condition."""
         reads_ = self.reads(rule)
         start, format_ = self.check(rule, check)
         phrase = self.phrases.setdefault(PhraseView(check.member, format_), len(self.phrases))
@@ -260,7 +262,7 @@ class OperatorCode(Code):
         return RuleView(rule.id, "dmlops_by_program", start, reads_, (phrase, 0), alone, limits)
 
     def reads(self, rule: Rule) -> int:
-        """Where the list of what a rule reads starts: members by position, each with bits of its fields."""
+        """The start of the list of what a rule reads: members by position, each with bits of fields."""
         positions = [member.name for member in self.operator.members]
         fields: dict[str, list[str]] = {}
         for path in sorted(reads(rule)):
@@ -276,7 +278,7 @@ class OperatorCode(Code):
 
 
 def operator_view(registry: Registry, operator: Operator) -> OperatorView:
-    """All that judges an operator, and what its outputs follow from."""
+    """Everything that validates an operator, and what its outputs are inferred from."""
     code = OperatorCode(registry, operator)
     members, conditions = _members(registry, operator)
     places = {member.name: place for place, member in enumerate(members)}
@@ -307,7 +309,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
 
 
 def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> TensorRulesView:
-    """The rules of every tensor; `functions` grows by the helpers that the quick test calls."""
+    """The rules on every tensor; adds to `functions` the helpers that the fast path calls."""
     printer = CPrinter(registry, None)
     rules: list[TensorRuleView] = []
     structure = 0
@@ -327,14 +329,14 @@ def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> Te
 
 
 def field_bits(registry: Registry, fields: Iterable[str]) -> str:
-    """The bits, as C, of what is found to be broken, or read: fields of a tensor, or another member."""
+    """The bits, as C, for what is wrong or read: fields of a tensor, or another member."""
     known = {member.name for member in registry.structs[TENSOR].members}
     bits = sorted({f"DMLOPS_BIT_{field if field in known else 'MEMBER'}" for field in fields})
     return " | ".join(bits) or "0"
 
 
 def positions(registry: Registry) -> list[int]:
-    """Where operators stand among all, by type from 0 on, counted from 1; 0 of a number that is none."""
+    """The index of each operator, by type from 0 on, counted from 1; 0 for an unknown type."""
     types = [operator.value for operator in registry.operators]
     return [types.index(type_) + 1 if type_ in types else 0 for type_ in range(max(types) + 1)]
 
@@ -353,7 +355,7 @@ def longest_list(rules: Iterable[Rule]) -> int:
 
 
 def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, ...], dict[ir.Expr, int]]:
-    """The members to look at, and the conditions of support tables with their numbers."""
+    """The members to check, and the conditions of support tables with their numbers."""
     conditions: dict[ir.Expr, int] = {}
     members: list[MemberView] = []
     inferring = _inferring(operator)
@@ -377,7 +379,7 @@ def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, 
 
 
 def _member_kind(registry: Registry, member: Member) -> str | None:
-    """What there is to look at; None of a number, which may be anything as far as its type goes."""
+    """The kind of check; None for a number, whose type allows any value."""
     if member.is_tensor:
         return "TENSOR"
     if member.type == _OPERATOR:
@@ -390,7 +392,7 @@ def _member_kind(registry: Registry, member: Member) -> str | None:
 def _table(
     registry: Registry, operator: Operator, tensor: str, conditions: dict[ir.Expr, int]
 ) -> tuple[SupportView, ...]:
-    """A tensor's table: newest level first, each level with other lines than the next."""
+    """A tensor's table: newest level first, without levels that repeat the next."""
     levels: list[tuple[SupportView, ...]] = []
     for name, rows in operator.support.items():
         lines = tuple(
@@ -409,7 +411,7 @@ def _table(
 
 
 def _taken(registry: Registry, operator: Operator) -> tuple[tuple[int, int], ...]:
-    """Types of the activations that an operator takes, each with the level from which on it does."""
+    """Types of the activations that an operator accepts, each with the level from which it does."""
     fusable = registry.fusable(operator)
     return tuple((registry.operator[name].value, since.value) for name, since in fusable.items())
 
@@ -424,7 +426,7 @@ def _speaks_of_tensors(rule: Rule) -> bool:
 
 
 def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
-    """Whether a rule says how many entries an array of numbers may have, and speaks of no output."""
+    """Whether a rule limits the count of an array of numbers and concerns no output."""
     nodes = [node for check in rule.checks for part in (*check.read, *check.shown) for node in ir.walk(part)]
     counts = {
         member.count for member in operator.attributes if member.count and member.type in registry.types
@@ -436,9 +438,10 @@ def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
 
 
 def _same_field(code: OperatorCode, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
-    """The line of a check that only compares a field of two tensors, for which there are shared functions.
+    """A line for a check that only compares a field of two tensors, using a shared function.
 
-    They skip a tensor that is absent, so the guard may ask for both to be there, as it must for the optional.
+    These functions skip absent tensors, so a guard can require both to be present, as it must for optional
+    ones.
     """
     if check.loops or rule.since.ordinal or rule.until is not None:
         return None
@@ -459,7 +462,7 @@ def _same_field(code: OperatorCode, rule: Rule, check: Check, places: dict[str, 
 
 
 def _given(guard: ir.Expr | None) -> set[str] | None:
-    """The tensors that a guard asks to be given; None if it asks for anything else."""
+    """The tensors that a guard requires to be given; None if it requires anything else."""
     match guard:
         case None:
             return set()
@@ -473,14 +476,14 @@ def _given(guard: ir.Expr | None) -> set[str] | None:
 
 
 def _inferring(operator: Operator) -> set[str]:
-    """The members that outputs follow from."""
+    """The members from which outputs are inferred."""
     expressions = (one for inference in operator.inferences for one in inference.expressions)
     nodes = (node for expression in expressions for node in ir.walk(expression))
     return {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
 
 
 def _outputs(code: OperatorCode, places: dict[str, int]) -> tuple[OutputView, ...]:
-    """The outputs in the order of the struct."""
+    """The outputs in struct order."""
     operator = code.operator
     views = []
     for output in operator.outputs:
@@ -506,7 +509,7 @@ def _outputs(code: OperatorCode, places: dict[str, int]) -> tuple[OutputView, ..
 
 
 def _inferred(operator: Operator, tensor: str, field: str) -> ir.Expr | None:
-    """What an output's field follows from; a value that stands for the given one where nothing tells it."""
+    """What an output's field is inferred from; a marker for the given value if it cannot be inferred."""
     found: ir.Expr | None = None
     for one in reversed([one for one in operator.inferences if (one.tensor, one.field) == (tensor, field)]):
         if one.when is None:
@@ -518,7 +521,7 @@ def _inferred(operator: Operator, tensor: str, field: str) -> ir.Expr | None:
 
 
 def _field_of_member(value: ir.Expr | None) -> str | None:
-    """The member of which an expression is just a field, of its first tensor if it is an array."""
+    """The member of which an expression is just a field; for an array, of its first tensor."""
     match value:
         case ir.Field(tensor=ir.Tensor(name=name, index=None | ir.Number(value=0))):
             return name

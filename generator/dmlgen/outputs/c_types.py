@@ -1,4 +1,4 @@
-"""The part of the C header that declares: constants, enumerations and structs, as DirectML.h has them."""
+"""The part of the C header that declares constants, enumerations and structs like DirectML.h."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.registry import Enum, EnumEntry, FeatureLevel, Member, Operator, Registry, Struct
 from dmlgen.text import NO_TEXT, Text
 
-# Number types that C has by another name. BOOL differs from one set of headers to another (signed on Windows,
-# unsigned in DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
+# Number types with another name in C. BOOL differs between headers (signed on Windows, unsigned in
+# DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
 STANDARD = {"SIZE_T": "size_t", "BOOL": "int32_t"}
 _OPERATOR_TYPE = "OPERATOR_TYPE"
 
@@ -53,7 +53,7 @@ def names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
 
 
 def enums_in_order(registry: Registry) -> list[Enum]:
-    """The enumerations with aliases of operators; entries are in the order in which DirectML.h got them."""
+    """The enumerations with operator aliases; entries in the order in which DirectML.h got them."""
     aliases = tuple(
         EnumEntry(operator.alias, operator.value, operator.since, NO_TEXT)
         for operator in registry.operators
@@ -98,7 +98,7 @@ def struct_view(registry: Registry, struct: Struct | Operator) -> StructView:
 
 
 def _declared(struct: Struct | Operator) -> tuple[str, str, FeatureLevel]:
-    """The name by which DirectML.h first declares a struct, its other name, and the first target version."""
+    """The first name of a struct in DirectML.h, its other name, and the first target version."""
     if isinstance(struct, Struct):
         return struct.c_name, "", struct.since
     if struct.alias and struct.since.ordinal < struct.struct_since.ordinal:
@@ -107,7 +107,7 @@ def _declared(struct: Struct | Operator) -> tuple[str, str, FeatureLevel]:
 
 
 def interfaces(registry: Registry) -> list[str]:
-    """The types that structs hold addresses of and that other headers declare."""
+    """The types to which structs hold pointers and which other headers declare."""
     members = (member for struct in registry.structs.values() for member in struct.members)
     return sorted({member.type for member in members if member.pointer and _is_foreign(registry, member)})
 

@@ -1,4 +1,4 @@
-"""What other interfaces have for DirectML's operators: as JSON for the Python package, and as a page."""
+"""Counterparts of DirectML's operators in other interfaces: JSON for the Python package, and a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dmlgen.registry import (
 )
 from dmlgen.text import NO_TEXT
 
-ROWS_AND_COLUMNS = ("GEMM",)  # operators of the last two dimensions, one batch after the other
+ROWS_AND_COLUMNS = ("GEMM",)  # operators on the last two dimensions, one batch after the other
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
@@ -57,8 +57,11 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def takes_leading_ones(operator: Operator) -> bool:
-    """Whether all tensors may get the same leading sizes of 1 while members that number dimensions go up by
-    as many: where each element is computed from those at its own place, or dimensions are told by number."""
+    """Whether all tensors can get the same leading sizes of 1 if members that index dimensions are adjusted.
+
+    That is so if each element is computed from those at its own position, or if dimensions are given by
+    index.
+    """
     if operator.name in ROWS_AND_COLUMNS:
         return True
     arrays = [member for member in operator.attributes if member.count]
@@ -78,7 +81,7 @@ def takes_leading_ones(operator: Operator) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """An operation in its newest version: the operators of each form, what is said instead, and limits."""
+    """An operation in its newest version: the operators of each form, the text for none, and limits."""
 
     name: str
     forms: tuple[tuple[str, ...], ...]
@@ -88,7 +91,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Reverse:
-    """An operator, with what other interfaces have for it, or why they have nothing."""
+    """An operator with its counterparts in other interfaces, or why they have none."""
 
     name: str
     onnx: str
@@ -106,7 +109,7 @@ class Difference:
 
 
 def named(domain: str, name: str) -> str:
-    """An operation as a page names it: with its domain, but for ONNX's own."""
+    """An operation as named on a page: with its domain, unless that is ONNX's own."""
     return f"{domain}.{name}" if domain else name
 
 
@@ -143,7 +146,7 @@ def _reverse(known: Counterparts, operator: Operator) -> Reverse:
 
 
 def _differences(registry: Registry) -> Iterator[Difference]:
-    """In the order of names: what is registered alone, mapped alone, or for other types."""
+    """Differences by name: operators only registered, only mapped, or for different types."""
     known = registry.counterparts
     mapped = {(one.domain, one.name): one for one in known.operations if one.interface == "onnx"}
     registered = {(one.domain, one.name): one for one in known.registrations}
@@ -167,7 +170,7 @@ def _differences(registry: Registry) -> Iterator[Difference]:
 
 
 def _types(registry: Registry, signature: Signature) -> dict[str, str]:
-    """The data types of the first tensor of each form, with the lowest feature levels that take them."""
+    """The data types of the first tensor of each form, with the lowest feature levels that support them."""
     found: dict[str, str] = {}
     for form in signature.forms:
         operator = registry.operator[form.steps[0].operator]
@@ -180,7 +183,7 @@ def _types(registry: Registry, signature: Signature) -> dict[str, str]:
 
 
 def _plain(counterpart: Counterpart) -> dict[str, Any]:
-    """The counterpart as JSON has it."""
+    """The counterpart as JSON."""
     return {
         "interface": counterpart.interface,
         "domain": counterpart.domain,

@@ -1,4 +1,4 @@
-"""The coverage report: how much of the registry is stated, and how much of that a case shows."""
+"""The coverage report: how much of the registry is specified, and how much of that cases cover."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dmlgen.registry import Operator, Registry
 
 @dataclass(frozen=True)
 class Row:
-    """Counts of one operator. `open` are errata that judgement alone decided.
+    """Counts for one operator. `open` are errata that were decided by judgement alone.
 
-    `data` are the cases with data, `choices` those among them that rest on choices of this registry.
+    `data` are the cases with data, `choices` those whose data depends on choices of this registry.
     """
 
     operator: str
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Gap:
-    """What no case shows: a rule broken alone, or an entry of a support table."""
+    """Something that no case covers: a rule broken alone, or an entry of a support table."""
 
     operator: str
     what: str
@@ -47,7 +47,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Part:
-    """What a matrix tells of its operator; `choices` counts the cases that rest on each."""
+    """The facts from one matrix; `choices` counts the cases that depend on each choice."""
 
     row: Row
     gaps: tuple[Gap, ...]

@@ -1,8 +1,8 @@
-"""Definitions of outputs as Python: a module for every operator that has one, in the vocabulary of
-`dmlops.definition`, and beside it the shader, and a module that tells planners of it.
+"""Definitions of outputs in Python, using `dmlops.definition`.
 
-Each name of `let` becomes a function; one that is used with floats that decide and with free ones becomes
-two.
+There is a module for every operator with a definition, and beside it the shader, and a module with what
+planners are given for it. Each `let` name becomes a function; a function used both with floats that decide
+and with free ones becomes two.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TensorView:
     sizes: str
     value: str
     along: bool
-    keyed: tuple[str, str, str] | None = None  # the coordinate's name, its box, the entry's number
+    keyed: tuple[str, str, str] | None = None  # the coordinate's name, its box, the entry's index
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
@@ -104,7 +104,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def _definition(operator: Operator) -> dict[str, object]:
-    """What the module says: its functions, and what each tensor and output is."""
+    """The content of the module: its functions, and the value of each tensor and output."""
     defines = operator.defines
     assert defines is not None
     printer = DefinitionPrinter(operator)
@@ -129,9 +129,9 @@ def _tensor_view(tensor: Intermediate, printer: DefinitionPrinter) -> TensorView
 
 
 class DefinitionPrinter(Printer):
-    """Prints expressions of one operator's definition, and collects the functions that they use.
+    """Prints the expressions of one operator's definition, and collects the functions that they use.
 
-    Members and tensors of the description stand as `desc.Name`; elements are read through `e`, the
+    Members and tensors of the description appear as `desc.Name`; elements are read through `e`, the
     evaluation.
     """
 
@@ -179,7 +179,7 @@ class DefinitionPrinter(Printer):
                 return _local(node.name)
 
     def _function(self, key: object, name: str, parameters: tuple[str, ...], body: ir.Expr) -> str:
-        """The name of the function for a `let`, written when first used."""
+        """The name of the function for a `let` name, which is written on first use."""
         of_floats = body.type.kind in ("float", "element")
         whole = (key, of_floats and self._single)
         if whole not in self._names:
@@ -296,12 +296,12 @@ class DefinitionPrinter(Printer):
             left, right = self.print(node.left), self.print(node.right)
             return f"f.divide({left}, {right})", ATOM
         a, b = _beside(node.left, node.right)
-        if node.op == "/" and _may_be_plain(a) and _may_be_plain(b):  # Python raises where its own are by 0
+        if node.op == "/" and _may_be_plain(a) and _may_be_plain(b):  # Python numbers raise if divided by 0
             return f"{self._float(self.print(a))} / {self.print(b, PRODUCT + 1)}", PRODUCT
         return super().binary(ir.Binary(node.op, a, b, node.type))
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
-        """Coordinates put together: unpacked where single entries are among them."""
+        """Concatenated coordinates, unpacked if they include single entries."""
         parts = _operands(node)
         if not any(isinstance(part, ir.ListOf) for part in parts):
             return " + ".join(self.print(part, SUM) for part in parts), SUM
@@ -445,7 +445,7 @@ class DefinitionPrinter(Printer):
         return self._float(text) if node.kind == "sum" and node.type == ir.FLOAT and self._single else text
 
     def _factors(self, node: ir.Expr) -> str:
-        """The terms of a sum; of products, the pair of factors."""
+        """The terms of a sum; for a sum of products, the pair of factors."""
         if isinstance(node, ir.Binary) and node.op == "*" and node.type in (ir.FLOAT, ir.INT):
             return f"({self.free(node.left)}, {self.free(node.right)})"
         return self.free(node)
@@ -467,7 +467,7 @@ class DefinitionPrinter(Printer):
 
 
 def _beside(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
-    """Two operands: to a written number beside a value NumPy gives the value's own type."""
+    """Two operands: next to a literal, NumPy uses the value's own type."""
     match left, right:
         case ir.Number(), ir.Number():
             return left, right
@@ -479,7 +479,7 @@ def _beside(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
 
 
 def _may_be_plain(node: ir.Expr) -> bool:
-    """Whether a float may be one of Python's own: a written one, a reduction of nothing, or made of such."""
+    """Whether a float can be a Python float: a literal, an empty reduction, or computed from such."""
     match node:
         case ir.Number() | ir.Fold():
             return True
@@ -493,13 +493,13 @@ def _may_be_plain(node: ir.Expr) -> bool:
 
 
 def _local(name: str) -> str:
-    """A parameter or a loop variable in Python."""
+    """A parameter or a loop variable, in Python."""
     text = snake(name)
     return f"{text}_" if text in _RESERVED and name != "at" else text
 
 
 def _operands(node: ir.Expr) -> list[ir.Expr]:
-    """The arrays that a nest of + puts together, in order."""
+    """The arrays that nested + operators concatenate, in order."""
     if isinstance(node, ir.Binary) and node.type == ir.INTS:
         return [*_operands(node.left), *_operands(node.right)]
     return [node]

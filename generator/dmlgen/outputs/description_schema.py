@@ -1,7 +1,8 @@
-"""The JSON Schema of descriptions, for editors: which members an operator has, and what each may hold.
+"""The JSON Schema of descriptions, for editors: an operator's members, and what each can contain.
 
-It accepts what the Python package reads of a single description, its members in a "desc". What depends on
-several members is a rule, and no schema's business; so is the range of an integer written as a string.
+It accepts what the Python package reads as a single description with its members in "desc". Constraints
+between several members are rules, which a schema does not check, and neither does it check the range of an
+integer written as a string.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Schema: TypeAlias = dict[str, Any]
 TENSOR, WRAPPED, ACTIVATION = "BUFFER_TENSOR_DESC", "TENSOR_DESC", "OPERATOR_DESC"
 MOST_DIMENSIONS = "DML_TENSOR_DIMENSION_COUNT_MAX1"
 NOT_FINITE = "^([nN][aA][nN]|-?[iI][nN][fF])$"
-DIGITS = "^-?[0-9]{16,20}$"  # an integer beyond 2**53, which many readers of JSON would round
+DIGITS = "^-?[0-9]{16,20}$"  # an integer beyond 2**53, which many JSON readers would round
 OF_DISPATCHABLES = ("bindings", "dmlCompileType", "executionFlags")
 
 
@@ -30,7 +31,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def _text(value: Any, depth: int = 2) -> str:
-    """JSON with a line for each definition and each case."""
+    """JSON with one line per definition and per case."""
     if depth and isinstance(value, dict) and value:
         parts = [f"{json.dumps(name)}: {_text(one, depth - 1)}" for name, one in value.items()]
         return "{\n" + ",\n".join(parts) + "\n}"
@@ -81,13 +82,13 @@ def schema(registry: Registry) -> Schema:
 
 
 def _names(operator: Operator) -> list[str]:
-    """The spellings of an operator's name that JSON takes."""
+    """The spellings of an operator's name that the JSON form accepts."""
     names = [operator.name, *([operator.alias] if operator.alias else [])]
     return [prefix + name for prefix in ("DML_OPERATOR_", "") for name in names]
 
 
 def _case(key: str, operator: Operator, properties: Schema) -> Schema:
-    """What holds for descriptions of one operator."""
+    """The constraints for descriptions of one operator."""
     named = {"properties": {key: {"enum": _names(operator)}}, "required": [key]}
     return {"if": named, "then": {"properties": properties}}
 
@@ -114,7 +115,7 @@ def _member(registry: Registry, member: Member) -> Schema:
 
 
 def _value(registry: Registry, member: Member) -> Schema:
-    """What one entry of a member may be."""
+    """The possible values of one entry of a member."""
     if member.is_tensor:
         return _definition("tensor")
     if member.type == ACTIVATION:
@@ -129,7 +130,7 @@ def _value(registry: Registry, member: Member) -> Schema:
 
 
 def _enum(enum: Enum) -> Schema:
-    """By name, with or without prefix, or by number; flags also together, as "A|B" or as a list."""
+    """By name, with or without prefix, or by number; flags also combined, as "A|B" or as a list."""
     names = [prefix + entry.name for prefix in ("", enum.prefix) for entry in enum.entries]
     numbers = [entry.value for entry in enum.entries]
     if not enum.flags:
@@ -152,7 +153,7 @@ def _number(one: NumberType) -> Schema:
 
 
 def _any_number(registry: Registry) -> Schema:
-    """A number of the type that another member names; DxDispatch has an object with the union's field."""
+    """A number of the type that another member names; DxDispatch uses an object with the union's field."""
     fields = [member.name for member in registry.structs["SCALAR_UNION"].members]
     text = {"type": "string", "pattern": f"{NOT_FINITE}|{DIGITS}"}
     union = {"type": "object", "propertyNames": {"enum": fields}, "minProperties": 1, "maxProperties": 1}
@@ -171,7 +172,7 @@ def _struct(registry: Registry, name: str) -> Schema:
 
 
 def _tensor(registry: Registry) -> Schema:
-    """A buffer tensor, alone or in a DML_TENSOR_DESC."""
+    """A buffer tensor, directly or in a DML_TENSOR_DESC."""
     fields = {field.name: _member(registry, field) for field in registry.structs[TENSOR].members}
     most = next(one.value for one in registry.constants if one.name == MOST_DIMENSIONS)
     size = {**_definition("number.UINT"), "minimum": 1}
@@ -190,7 +191,7 @@ def _tensor(registry: Registry) -> Schema:
 
 
 def _activation(registry: Registry) -> Schema:
-    """An operator without tensors, its members in a "desc" or, as DxDispatch has them, beside the type."""
+    """An operator without tensors, with its members in "desc" or, as in DxDispatch, next to the type."""
     fusable = [operator for operator in registry.operators if operator.fused_into]
     names = [name for operator in fusable for name in _names(operator)]
     cases = []

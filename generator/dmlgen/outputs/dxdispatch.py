@@ -1,7 +1,7 @@
-"""Cases for DxDispatch on Windows: its models, what each should do, a script that runs them.
+"""Cases for DxDispatch on Windows: its models, their expected results, and a script that runs them.
 
-A case is run as a model of its own: DirectML's operator and, where there is data and a plan, the shaders of
-this registry. `cases.json` says what is expected, `runs.csv` what there is to run.
+Each case becomes a model with DirectML's operator and, if there are data and a plan, one with the shaders of
+this registry. `cases.json` has the expected results, `runs.csv` the list of runs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from dmlgen.banner import banner
 from dmlgen.outputs.render import Templates
 
-CASES = 1  # version of the form of cases.json
-RESULTS = 1  # and of that of results
+CASES = 1  # format version of cases.json
+RESULTS = 1  # format version of results
 LATER = "a later feature level accepts it, and which one DirectML has is not known beforehand"
 UNREAD = "no model of DxDispatch can hold it"
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
@@ -28,12 +28,12 @@ Answer = Mapping[str, Any]
 
 
 def wanted(matrix: Mapping[str, Any]) -> list[Case]:
-    """The cases of a matrix whose expectation holds for any DirectML that has their feature level."""
+    """The cases of a matrix whose expectation holds for any DirectML that supports their feature level."""
     return [case for case in matrix["cases"] if not _is_accepted_later(case)]
 
 
 def left_out(matrix: Mapping[str, Any]) -> int:
-    """How many cases of a matrix `wanted` leaves out."""
+    """The number of cases of a matrix that `wanted` leaves out."""
     return sum(map(_is_accepted_later, matrix["cases"]))
 
 
@@ -42,9 +42,9 @@ def _is_accepted_later(case: Case) -> bool:
 
 
 def render(templates: Templates, answered: Iterable[tuple[Case, Answer]], later: int) -> dict[str, bytes]:
-    """Every file. `answered` are cases and what the generated package made of them.
+    """Every file. `answered` are cases with the answers of the generated package.
 
-    `later` cases were not asked for, since a later feature level accepts them.
+    `later` cases were not requested, since a later feature level accepts them.
     """
     files: dict[str, bytes] = {}
     entries: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ def _entry(operator: str, case: Case, answer: Answer, names: Mapping[str, str]) 
 
 
 def _outputs(case: Case, files: Mapping[str, Any]) -> dict[str, Any]:
-    """By buffer: the file, the tensor in it, the elements that are right, and how far others may be off."""
+    """By buffer: the file, the tensor in it, the expected elements, and their tolerances."""
     outputs: dict[str, Any] = {}
     for name, file in files.items():
         member, bracket, place = name.partition("[")
@@ -109,7 +109,7 @@ def _outputs(case: Case, files: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _level(case: Case) -> str:
-    """The feature level to ask of DirectML: the lowest that accepts what is valid."""
+    """The feature level to request from DirectML: the lowest one that accepts a valid description."""
     expect = case["expect"]
     return str(expect["min_feature_level"] if expect["ok"] else case["feature_level"])
 

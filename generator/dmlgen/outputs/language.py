@@ -10,7 +10,7 @@ from dmlgen.registry import Registry
 
 
 def rule_functions() -> dict[str, str]:
-    """The functions of rules, as they are called, with their meanings."""
+    """The functions of rules with their parameters and meanings."""
     return {
         f"{name}({', '.join(' or '.join(map(str, types)) for types in one.arguments)})": one.meaning
         for name, one in FUNCTIONS.items()
@@ -18,7 +18,7 @@ def rule_functions() -> dict[str, str]:
 
 
 def shorthands() -> list[tuple[str, str, str]]:
-    """The shorthands, as they are called, with their meanings and what they stand for."""
+    """The shorthands with their parameters, their meanings and what they stand for."""
     return [
         (f"{name}({', '.join(one.parameters)})", one.meaning, one.text) for name, one in SHORTHANDS.items()
     ]

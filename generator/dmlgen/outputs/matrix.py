@@ -1,4 +1,4 @@
-"""Test matrices: an operator's support table at every level, and cases with what is expected of them."""
+"""Test matrices: an operator's support table at every level, and cases with their expected results."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import EnumEntry, FeatureLevel, Operator, Registry
 
-VERSION = 2  # of the files' form
-_SAFE = (1 << 53) - 1  # the largest integer that every reader of JSON has exactly
-_DIGITS = {16: 5, 32: 9, 64: 17}  # that tell the floats of a size apart
+VERSION = 2  # version of the file format
+_SAFE = (1 << 53) - 1  # the largest integer that every JSON reader represents exactly
+_DIGITS = {16: 5, 32: 9, 64: 17}  # digits that identify a float of each size
 _SPECIAL = {"-0": "-0", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-_A_PROCESS = 16  # operators that make a process worth its start
+_A_PROCESS = 16  # operators that make a process worth starting
 _search: CaseSearch | None = None  # of a worker process
 
 
 def render(registry: Registry, templates: Templates, known: Mapping[str, bytes]) -> dict[str, bytes]:
     """The matrices of all operators, their JSON Schema, and a pytest plugin that reads them.
 
-    `known` are files, by path, that are right as they are: no search is made for them.
+    `known` are files, by path, that are up to date, so no search is made for them.
     """
     paths = {f"matrix/{operator.slug}.json": operator.name for operator in registry.operators}
     files = {path: known[path] for path in paths if path in known}
@@ -43,7 +43,7 @@ def render(registry: Registry, templates: Templates, known: Mapping[str, bytes])
 
 
 def search(registry: Registry, names: list[str]) -> Generator[tuple[str, bytes], None, None]:
-    """The matrices of these operators by path, as they are found; by several processes where that pays."""
+    """The matrices of these operators by path, as they are found; with several processes if that pays off."""
     paths = [f"matrix/{registry.operator[name].slug}.json" for name in names]
     workers = min(os.cpu_count() or 1, len(names) // _A_PROCESS)
     if workers < 2:
@@ -53,14 +53,14 @@ def search(registry: Registry, names: list[str]) -> Generator[tuple[str, bytes],
     with ProcessPoolExecutor(workers, initializer=_start, initargs=(registry,)) as pool:
         try:
             yield from zip(paths, pool.map(_of_worker, names, chunksize=4), strict=True)
-        except BaseException:  # the caller wants no more, or is told to stop
+        except BaseException:  # the caller wants no more, or has been interrupted
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
 def _start(registry: Registry) -> None:
     global _search
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, too, and decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets the signal too, and decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
     _search = CaseSearch(registry)
@@ -88,7 +88,7 @@ def _one(search: CaseSearch, name: str) -> bytes:
 
 
 def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
-    """The file of one operator: one level, one rule and one case a line."""
+    """The file of one operator, with one level, rule or case per line."""
     parts = {
         "$comment": banner("specs/"),
         "$schema": "matrix.schema.json",
@@ -107,7 +107,7 @@ def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
 
 
 def _table(operator: Operator, level: FeatureLevel) -> list[dict[str, Any]] | None:
-    """The rows of a level; None where it does not know the operator."""
+    """The rows of a level; None if the operator does not exist there."""
     if level.name not in operator.support:
         return None
     return [
@@ -172,7 +172,7 @@ def _data(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
 
 
 def _element(value: int | float | None, type_: EnumEntry) -> int | float | str | None:
-    """An element as it is in JSON: floats with the digits that their type needs."""
+    """An element in JSON: floats with as many digits as their type needs."""
     if value is None or type_.kind != "float":
         return value
     text = f"{value:.{_DIGITS[type_.bits]}g}"
@@ -194,7 +194,7 @@ def _without_none(entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lines(value: Any) -> str:
-    """The value's entries one a line, where it has any."""
+    """The value's entries, one per line, if it has any."""
     if isinstance(value, list) and value:
         return "[\n" + ",\n".join(_line(item) for item in value) + "\n]"
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What outputs make of single operators, remembered from run to run."""
+"""The parts of outputs that belong to single operators, cached between runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def parts(
     make: Callable[[Registry, Operator], T],
     operators: Iterable[Operator] | None = None,
 ) -> dict[str, T]:
-    """What `make` gives for each of the operators, or for all, by name, or what it gave in the last run.
+    """What `make` returns for each operator (by default all), by name, or returned in the last run.
 
-    `make` is given no more of the registry than is near the operator, so that nothing else can have a say in
-    what it gives; beside that there are only the code and the templates, which `memory` knows.
+    `make` gets only what is near the operator in the registry, so that its result depends on nothing else but
+    the code and the templates, which `memory` accounts for.
     """
     known = memory.recall(what)
     made: dict[str, T] = {}

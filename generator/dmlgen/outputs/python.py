@@ -1,4 +1,4 @@
-"""The Python package: what its templates print of the registry."""
+"""The Python package: the view of the registry for its templates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PACKAGE = "python/dmlops"
 
 @dataclass(frozen=True)
 class Part:
-    """What the package has of one operator: its module, its function in `make`, the texts of its rules."""
+    """The parts of the package for one operator: module, function in `make`, texts of its rules."""
 
     module: bytes
     make: str
@@ -32,7 +32,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RuleText:
-    """What is said of a rule: a sentence, and the conditions in the language of specs."""
+    """The text of a rule: a sentence, and the conditions in the spec language."""
 
     rule: Rule
     text: Text
@@ -78,21 +78,21 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def _values(registry: Registry) -> list[tuple[str, Struct]]:
-    """The structs that are values of members, by name; a union is a plain number in Python."""
+    """The structs that are values of members, by name; in Python, a union is a plain number."""
     members = [member for operator in registry.operators for member in operator.members]
     used = {m.type for m in members if m.type in registry.structs and m.type != OPERATOR and not m.typed_by}
     return [(name, registry.structs[name]) for name in sorted(used)]
 
 
 def _structs(registry: Registry) -> list[Struct]:
-    """The structs that descriptions are made of."""
+    """The structs from which descriptions are built."""
     types = {member.type for operator in registry.operators for member in operator.members}
     used = {TENSOR, "TENSOR_DESC", OPERATOR, *types}
     return [struct for name, struct in registry.structs.items() if name in used]
 
 
 def _rule_texts(registry: Registry, operator: Operator | None, templates: Templates) -> str:
-    """The texts of an operator's rules, or of those of every operator."""
+    """The texts of an operator's rules, or of the rules on every operator."""
     general = (*registry.operator_rules, *registry.tensor.rules)
     return templates.text(
         f"{_PACKAGE}/rule_texts_of.j2",

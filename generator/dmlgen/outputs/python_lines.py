@@ -1,9 +1,9 @@
-"""Generated Python in lines of a bounded width: longer ones are broken as a formatter for Python would.
+"""Breaks long lines of generated Python like a formatter would.
 
-What stands in brackets, or is put into some, is split at what binds least: at commas, else before `for`, `if`
-and `else`, `or`, `and`, a comparison, a sign. Each piece is then treated in the same way, deeper by one level
-at every bracket, until it fits or is a single word; as every piece is shorter than the whole, this ends.
-Texts are split after spaces.
+The content of brackets, which are added if necessary, is split at what binds least: at commas, otherwise
+before `for`, `if` and `else`, `or`, `and`, a comparison, a sign. Each piece is then treated in the same way,
+one level deeper at every bracket, until it fits or is a single word. This terminates because every piece is
+shorter than the whole. Strings are split after spaces.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ WIDTH = 110
 _QUOTES = '"""'
 _STRING = re.compile(r"""[rbf]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _STATEMENT = re.compile(r"return |(?P<colon>(?:if|elif|for [\w, ]+ in) )|[\w.]+(?:: [^=]+)? [-+*]?= ")
-_LEAD = re.compile(  # what stands before a piece: an operator, a keyword, a parameter's or an entry's name
+_LEAD = re.compile(  # what precedes a piece: an operator, a keyword, a parameter's or an entry's name
     r"(?:and|or|not|if|else|for [\w, ]+ in|in|not in|is|is not|==|!=|<=|>=|<|>|[-+*/%]|//) (?! )"
     r"""|\w+=(?!=)|"[^"]*": |lambda[\w, ]*: |\*\*?(?=\w)"""
 )
 _PARAMETERS = re.compile(r"(?<=lambda )[\w, ]+(?=:)")
 _LOOP = re.compile(r" (?=for [\w, ]+ in )")
 _COMMA = re.compile(r"(?<=,) ")
-_OPERATORS = tuple(  # that may begin a line, what binds least first
+_OPERATORS = tuple(  # that can start a line, lowest precedence first
     re.compile(f" (?=(?:{words}) )")
     for words in ("if|else", "or", "and", "==|!=|<=|>=|<|>|in|not in|is|is not", "[-+]", r"\*|//|/|%")
 )
-_WORD = re.compile(r"(?:\{\{|\}\}|\{[^{}]*\}|\\.|[^ {}\\])+ *| +")  # with whole fields of an f-string
+_WORD = re.compile(r"(?:\{\{|\}\}|\{[^{}]*\}|\\.|[^ {}\\])+ *| +")  # keeps fields of an f-string whole
 
 
 def wrapped(text: str) -> str:
@@ -49,7 +49,7 @@ def wrapped(text: str) -> str:
 
 
 def _prose(line: str, mark: str) -> list[str]:
-    """A line of a docstring, or a comment; what is said of a name goes on deeper than the name stands."""
+    """A line of a docstring, or a comment; the description of a name is indented further than the name."""
     text = line.strip()
     indent = line[: len(line) - len(text)]
     deeper = "    " if re.match(r"\w+ \([^)]*\): ", text) else ""
@@ -64,7 +64,7 @@ def _prose(line: str, mark: str) -> list[str]:
 
 
 def _statement(line: str) -> Iterator[str]:
-    """A statement, or a piece that stands on a line of its own in brackets."""
+    """A statement, or a piece that has its own line inside brackets."""
     code = line.strip()
     indent = line[: len(line) - len(code)]
     head = _STATEMENT.match(code)
@@ -77,7 +77,7 @@ def _statement(line: str) -> Iterator[str]:
 
 
 def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str]:
-    """What stands in brackets: an expression, or several with commas; `lead` and `end` stand around it."""
+    """The content of brackets: an expression, or several with commas; `lead` and `end` surround it."""
     if len(indent) + len(lead) + len(code) + len(end) <= WIDTH:
         yield f"{indent}{lead}{code}{end}"
     elif not lead and len(pieces := _pieces(code)) > 1:
@@ -96,7 +96,7 @@ def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str
 
 
 def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
-    """An expression after `lead`: its longest bracket gets lines of its own, or one that is put around it."""
+    """An expression after `lead`: its longest bracket gets its own lines, or a new pair around everything."""
     room = WIDTH - len(indent) - len(lead)
     start, stop = _longest_bracket(code, room)
     if lead and (start == stop or start > room or len(_pieces(code)) > 1):
@@ -116,7 +116,7 @@ def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
 
 
 def _texts(code: str, indent: str) -> Iterator[str]:
-    """A text in several, one a line; those without a value to show need not be formatted."""
+    """A string split into several, one per line; those without values need no f prefix."""
     kind, _, rest = code.partition('"')
     parts = [""]
     for word in _WORD.findall(rest[:-1]):
@@ -128,7 +128,7 @@ def _texts(code: str, indent: str) -> Iterator[str]:
 
 
 def _pieces(code: str) -> list[str]:
-    """The pieces of an expression, each with the comma behind it or the operator before it."""
+    """The pieces of an expression, each with the comma after it or the operator before it."""
     flat = _flat(code)
     for split in (_LOOP if _LOOP.search(f" {flat}") else _COMMA, *_OPERATORS):
         places = [one.start() for one in split.finditer(flat)]
@@ -138,7 +138,7 @@ def _pieces(code: str) -> list[str]:
 
 
 def _flat(code: str) -> str:
-    """The same with an underscore for each character of texts, of parameters, of what stands in brackets."""
+    """The same with characters of strings, parameters and bracket contents replaced by underscores."""
     flat = _STRING.sub(lambda found: "_" * len(found[0]), code)
     flat = _PARAMETERS.sub(lambda found: "_" * len(found[0]), flat)
     depth = 0
@@ -151,7 +151,9 @@ def _flat(code: str) -> str:
 
 
 def _longest_bracket(code: str, room: int) -> tuple[int, int]:
-    """Where the inside of the longest outermost bracket begins and ends, if possible of one that opens in so
-    many columns."""
+    """The start and end of the content of the longest outermost bracket.
+
+    It should open within so many columns, if possible.
+    """
     inside = [found.span(1) for found in re.finditer(r"[(\[{](_*)(?=[)\]}])", _flat(code))]
     return max(inside, key=lambda one: (one[0] <= room, one[1] - one[0]), default=(0, 0))

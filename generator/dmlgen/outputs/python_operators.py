@@ -1,4 +1,4 @@
-"""An operator in Python: its members, its tables, its rules stage by stage, and how its outputs follow."""
+"""An operator in Python: its members, its tables, its rules by stage, and how its outputs are inferred."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOISTED = ("Sizes", "DimensionCount", "DataType")  # fields of every tensor tha
 
 @dataclass(frozen=True)
 class StageView:
-    """A stage's rules, the variables that they need first, and the members that all of it reads."""
+    """A stage's rules, the variables that they need first, and the members that the whole stage reads."""
 
     members: frozenset[str]
     assignments: Assignments
@@ -40,7 +40,7 @@ class StageView:
 
 @dataclass(frozen=True)
 class IntegerView:
-    """An integer, or the integers of an array: the expression that gives it, and its range."""
+    """An integer, or the integers of an array: the expression for it, and its range."""
 
     text: str
     least: int
@@ -52,9 +52,9 @@ class MemberView:
     """A member of an operator.
 
     `local` is its variable. `kind` is tensor, operator, scalar (a union), enum, struct, boolean, integer or
-    float, with an s for arrays; `python` names the class of one that is an enum or a struct. `may_be_absent`
-    says that the class has a default. `counted` are the arrays that have as many entries as this member says.
-    `default` is a literal: what `make` takes where a caller gives nothing.
+    float, with an s for arrays; `python` names the class for an enum or a struct. `may_be_absent` means that
+    the class has a default. `counted` are the arrays whose number of entries this member gives. `default` is
+    a literal: the value that `make` uses if a caller gives none.
     """
 
     spec: Member
@@ -77,21 +77,21 @@ class MemberView:
 
 @dataclass(frozen=True)
 class RowView:
-    """What one or more tensors may be: dimension counts and names of data types."""
+    """What one or more tensors support: dimension counts and names of data types."""
 
     name: str
     ranks: tuple[int, ...]
     types: tuple[str, ...]
 
 
-Choices: TypeAlias = tuple[tuple[int, str], ...]  # cases and the row that holds in each
+Choices: TypeAlias = tuple[tuple[int, str], ...]  # cases and the row that applies in each
 
 
 @dataclass(frozen=True)
 class TableView:
-    """The support table that holds from a level on: for each tensor the name of its row.
+    """The support table that applies from a level on: for each tensor the name of its row.
 
-    Where that depends on other members, `cases` has the rows by case, and `rows` those of all together.
+    If that depends on other members, `cases` has the rows by case, and `rows` the union of all cases.
     """
 
     since: FeatureLevel
@@ -112,7 +112,7 @@ class TablesView:
 
 @dataclass(frozen=True)
 class CasesView:
-    """The conditions under which rows of support tables hold, and the members that they read."""
+    """The conditions under which rows of support tables apply, and the members that they read."""
 
     assignments: Assignments
     conditions: tuple[str, ...]
@@ -120,10 +120,10 @@ class CasesView:
 
 @dataclass(frozen=True)
 class InferenceView:
-    """How outputs follow from the rest: members that must be there, variables, and each output's fields.
+    """How outputs are inferred: required members, variables, and each output's fields.
 
-    An output that must be there is among `outputs` although none of its fields follows. `choosable` are
-    outputs that may be absent by choice: they stay so. `defaults` are the fields that stay where they are
+    A required output is among `outputs` even if none of its fields is inferred. `choosable` are outputs that
+    can be left out by choice, and then stay absent. `defaults` are the fields that are kept if they are
     given.
     """
 
@@ -136,7 +136,7 @@ class InferenceView:
 
 @dataclass(frozen=True)
 class OperatorView:
-    """What its template is told of an operator beside its spec."""
+    """The view of an operator for its template, in addition to its spec."""
 
     spec: Operator
     python: str  # its class
@@ -162,7 +162,7 @@ class OperatorView:
 
     @property
     def inputs(self) -> tuple[MemberView, ...]:
-        """The inputs in the order of the struct, those that may be absent last."""
+        """The inputs in struct order, optional ones last."""
         inputs = [member for member in self.tensors if member.spec.role == "input"]
         return tuple(sorted(inputs, key=lambda member: member.may_be_absent))
 
@@ -224,7 +224,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
 
 
 def _stages(operator: Operator, printers: Mapping[Stage, PythonPrinter]) -> dict[Stage, StageView]:
-    """The stages in which operators are judged; each may use the variables of those before, advice apart."""
+    """The stages in which operators are checked; each but advice can use the variables of those before it."""
     assigned = {field_local(t.name, name) for t in operator.tensors if not t.count for name in _HOISTED}
     stages: dict[Stage, StageView] = {}
     for stage in (Stage.COUNTS, Stage.ARRAYS, Stage.VALUES, Stage.ADVICE):
@@ -235,14 +235,14 @@ def _stages(operator: Operator, printers: Mapping[Stage, PythonPrinter]) -> dict
 
 
 def _stage_alone(operator: Operator, rules: Sequence[Rule], printer: PythonPrinter) -> StageView | None:
-    """Rules that are judged by themselves, if there are any."""
+    """Rules that are checked separately, if there are any."""
     return _stage(operator, rules, printer, set()) if rules else None
 
 
 def _stage(
     operator: Operator, rules: Sequence[Rule], printer: PythonPrinter, assigned: set[str]
 ) -> StageView:
-    """The rules, and the variables that they need beside those `assigned`, which grow by them."""
+    """The rules, and the variables that they need besides those `assigned`, to which these are added."""
     parts = [part for rule in rules for check in rule.checks for part in parts_of(check)]
     definitions = [
         d for d in used_definitions(operator.definitions, parts) if python_variable(d.name) not in assigned
@@ -261,7 +261,7 @@ def _stage(
 
 
 def _without_tensors(operator: Operator) -> list[Rule]:
-    """The rules that speak of no tensor: those that hold of a fused activation too."""
+    """The rules that concern no tensor, which also apply to a fused activation."""
     tensors = ir.Tensor | ir.Tensors
     return [
         rule
@@ -281,7 +281,7 @@ def _turning_points(
     tables: Sequence[TableView],
     fusable: Mapping[str, FeatureLevel],
 ) -> tuple[FeatureLevel, ...]:
-    """The levels at which what is accepted may change."""
+    """The levels at which validity can change."""
     levels = {table.since for table in tables} | {*fusable.values()}
     rules = [
         *operator.rules,
@@ -293,7 +293,7 @@ def _turning_points(
 
 
 def axes_of(operator: Operator) -> tuple[str, ...]:
-    """The members that number dimensions: a rule says that they are less than a dimension count."""
+    """The members that index dimensions: a rule says that they are less than a dimension count."""
     axes: set[str] = set()
     for check in (check for rule in operator.rules for check in rule.checks):
         match check.condition:
@@ -347,7 +347,7 @@ def _kind(registry: Registry, member: Member) -> str:
 
 
 def _fields(operator: Operator, expressions: Iterable[ir.Expr]) -> Assignments:
-    """Assignments of the tensor fields that expressions read, ranks apart, in order of appearance."""
+    """Assignments of the tensor fields that expressions read, except ranks, in order of appearance."""
     fields: dict[str, str] = {}
     for expression in expressions:
         for node in ir.walk(expression):
@@ -360,7 +360,7 @@ def _fields(operator: Operator, expressions: Iterable[ir.Expr]) -> Assignments:
 
 
 def _inference(operator: Operator, members: tuple[MemberView, ...], printer: PythonPrinter) -> InferenceView:
-    """How outputs follow from the rest."""
+    """How outputs are inferred from the rest."""
     values = [expression for inference in operator.inferences for expression in inference.expressions]
     nodes = [node for value in values for node in ir.walk(value)]
     read = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
@@ -397,7 +397,7 @@ def _inference(operator: Operator, members: tuple[MemberView, ...], printer: Pyt
 
 
 def _first_that_applies(inferences: list[Inference], printer: PythonPrinter) -> str:
-    """The text of a field's value; None where nothing tells it."""
+    """The text of a field's value; None if it cannot be inferred."""
     text = "None"
     for one in reversed(inferences):
         value = printer.print(one.value)
@@ -406,7 +406,7 @@ def _first_that_applies(inferences: list[Inference], printer: PythonPrinter) -> 
 
 
 def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:
-    """The conditions, in terms of members that are no tensors."""
+    """The conditions, over members other than tensors."""
     nodes = [node for condition in conditions for node in ir.walk(condition)]
     names = dict.fromkeys(node.name for node in nodes if isinstance(node, ir.Member))
     read = [(python_variable(name), f"self.{name}") for name in names]
@@ -442,11 +442,11 @@ def _tables(registry: Registry, operator: Operator) -> TablesView:
 
 
 def _case(conditions: Sequence[ir.Expr], row: Support) -> int:
-    """The position of the row's condition; -1 of a row that always holds."""
+    """The index of the row's condition; -1 for a row that always applies."""
     return -1 if row.when is None else conditions.index(row.when)
 
 
 def _union(rows: Sequence[Support]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """What any of the rows has, in the order in which it is written."""
+    """The union of the rows, in the order in which it is written."""
     ranks = dict.fromkeys(rank for row in rows for rank in row.ranks)
     return tuple(ranks), tuple(dict.fromkeys(name for row in rows for name in row.types))

@@ -1,4 +1,4 @@
-"""Expressions as Python text: exact where that is enough, saturated and guarded where it is not."""
+"""Expressions as Python text: exact where that suffices, saturated and guarded otherwise."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer
 from dmlgen.names import field_local, pascal, python_variable
 from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 
-_LONG = 40  # characters of a value that gets a variable before a message shows it
-_KINDS = {"int": "number", "ints": "numbers"}  # what such variables are called
+_LONG = 40  # longer values get a variable before a message shows them
+_KINDS = {"int": "number", "ints": "numbers"}  # names of such variables
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
     "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip
-"""Comparisons with their sides in each other's place."""
+"""Comparisons with their sides exchanged."""
 
 
 def literal(text: str) -> str:
-    """A text as the inside of a Python string in double quotes."""
+    """Text as the inside of a Python string in double quotes."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 class Message(NamedTuple):
-    """A message as a literal, the values that get variables before it shows them, and its hint, if any."""
+    """A message as a literal, the variables for the values it shows, and its hint, if any."""
 
     shown: tuple[tuple[str, str], ...]
     text: str
@@ -37,9 +37,9 @@ class Message(NamedTuple):
 
 
 class PythonPrinter(Printer):
-    """Prints for locals: a member's value, a tensor's field and a definition each stand in a variable.
+    """Prints code in which a member's value, a tensor's field and a definition each have a local variable.
 
-    `bounds` say what may be relied on at a stage. `enum_values` collects the enumerators that texts name,
+    `bounds` are what can be relied on at a stage. `enum_values` collects the enumerators that texts name,
     each as a constant of the module.
     """
 
@@ -59,7 +59,7 @@ class PythonPrinter(Printer):
         return self.exact(node, outer)
 
     def message(self, check: Check) -> Message:
-        """What is said where a check fails."""
+        """The message if a check fails."""
         shown: list[tuple[str, str]] = []
         names: dict[ir.Expr, ir.Expr] = {}
         parts: list[str | ir.Expr] = []
@@ -77,18 +77,18 @@ class PythonPrinter(Printer):
         return Message(tuple(shown), self._text(parts, "{hint}"), self._hint(check.hint, names))
 
     def _variable(self, value: ir.Expr, name: str) -> ir.Local:
-        """A variable that has a value."""
+        """The variable for a value."""
         if value.type == ir.INT:
             self.bounds.known[name] = self.bounds.value(value)
         return ir.Local(name, value.type)
 
     def _hint(self, hint: Hint, names: dict[ir.Expr, ir.Expr]) -> str:
-        """The text of a hint, or an empty one where it does not apply."""
+        """The text of a hint, or an empty one if it does not apply."""
         parts = [part if isinstance(part, str) else ir.substitute(part, names) for part in hint.message]
         return f'{self._text(parts)} if {self.print(ir.substitute(hint.when, names))} else ""'
 
     def _text(self, parts: Iterable[str | ir.Expr], rest: str = "") -> str:
-        """A literal, an f-string where values are shown; `rest` is a variable in braces at its end."""
+        """A literal, or an f-string if values are shown; `rest` is a variable in braces at its end."""
         parts = tuple(str(part.value) if isinstance(part, ir.Constant) else part for part in parts)
         if not rest and all(isinstance(part, str) for part in parts):
             return f'"{literal("".join(part for part in parts if isinstance(part, str)))}"'
@@ -158,7 +158,7 @@ class PythonPrinter(Printer):
         return super().not_(operand)
 
     def _absence(self, node: ir.Present) -> str:
-        """What stands for an item that is not there; `tensor_at` has a tensor for it."""
+        """What replaces an item that is out of range; `tensor_at` returns a tensor for it."""
         of_several = isinstance(node.item, ir.Tensor) and node.item.index is not None
         return "ABSENT" if of_several else "None"
 
@@ -201,7 +201,7 @@ class PythonPrinter(Printer):
         )
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
-        """Arrays put together: as a sum, or unpacked where single entries are among them."""
+        """Concatenated arrays: as a sum, or unpacked if they include single entries."""
         parts = _operands(node)
         if not any(isinstance(part, ir.ListOf) for part in parts):
             return " + ".join(self.print(part, SUM) for part in parts), SUM
@@ -213,7 +213,7 @@ class PythonPrinter(Printer):
         return f"({', '.join(texts)})", ATOM
 
     def compare(self, node: ir.Compare) -> tuple[str, int]:
-        """A side need not saturate when the other cannot reach the limit."""
+        """A comparison; a side need not saturate if the other cannot reach the limit."""
         left = self.exact if self._small(node.right) else self.print
         right = self.exact if self._small(node.left) else self.print
         inner = COMPARISON + 1
@@ -279,15 +279,15 @@ class PythonPrinter(Printer):
 
 
 class InferencePrinter(PythonPrinter):
-    """Prints for descriptions that no rule has seen."""
+    """Prints for descriptions that no rule has checked."""
 
     bounds_type = Unchecked
 
 
 def opposite(node: ir.Expr) -> ir.Expr:
-    """The condition that holds where this one does not."""
+    """The negation of a condition."""
     match node:
-        case ir.Compare(op=op, left=left, right=right) if left.type != ir.FLOAT:  # of NaN no comparison holds
+        case ir.Compare(op=op, left=left, right=right) if left.type != ir.FLOAT:  # none holds with NaN
             return ir.Compare(_INVERSE[op], left, right)
         case ir.Not(operand=operand):
             return operand
@@ -296,7 +296,7 @@ def opposite(node: ir.Expr) -> ir.Expr:
 
 
 def _operands(node: ir.Expr) -> list[ir.Expr]:
-    """The arrays that a concatenation puts together."""
+    """The arrays that a concatenation joins."""
     if isinstance(node, ir.Binary) and node.type == ir.INTS:
         return [*_operands(node.left), *_operands(node.right)]
     return [node]

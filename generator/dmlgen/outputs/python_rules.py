@@ -1,4 +1,4 @@
-"""Rules as Python: conditions with their messages, after the variables that they need."""
+"""Rules in Python: conditions with their messages, after the variables that they need."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) ->
 
 
 def in_force(rule: Rule, operator: Operator | None) -> list[ir.Expr]:
-    """The conditions on the feature level under which the rule is judged."""
+    """The condition on the feature level under which the rule applies."""
     conditions: list[ir.Expr] = []
     for bound, op in ((rule.since, ">="), (rule.until, "<")):
         if bound is not None and bound.ordinal > (operator.since.ordinal if operator is not None else 0):
@@ -72,7 +72,7 @@ def parts_of(check: Check) -> list[ir.Expr]:
 
 
 def reads_of(rules: Iterable[Rule]) -> Assignments:
-    """For each rule that checks something the paths that it reads, with spaces between."""
+    """For each rule that checks something, the paths that it reads, separated by spaces."""
     return tuple((rule.id, " ".join(sorted(reads(rule)))) for rule in rules if rule.checks)
 
 

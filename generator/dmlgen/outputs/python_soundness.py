@@ -1,7 +1,7 @@
-"""The quick test of a tensor: all of its rules at once, for the descriptions that break none.
+"""The fast path for tensors: checks all rules at once, for tensors that break none.
 
-What decides the time is the number of passes over Sizes and Strides, so there is one: every sum and product
-over the dimensions adds up in the same loop. Tensors with strides and without have a loop each.
+The number of passes over Sizes and Strides determines the time, so there is only one: all sums and products
+over the dimensions are computed in the same loop. Tensors with and without strides have a loop each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dmlgen.names import field_local, python_variable
 from dmlgen.outputs.python_printer import PythonPrinter, opposite
 from dmlgen.registry import Check, Registry, Rule, Stage
 
-COUNTABLE = 1 << 56  # no tensor that spans more elements is sound; up to here, sizes in bits fit 64 bits
+COUNTABLE = 1 << 56  # a valid tensor spans at most so many elements, so sizes in bits fit 64 bits
 
 SELF = ir.Tensor("")
 RANK = ir.Field(SELF, "DimensionCount", ir.INT)
@@ -28,7 +28,7 @@ WITH_STRIDES = ir.Present(ir.Field(SELF, "Strides", ir.INTS))
 
 @dataclass(frozen=True)
 class TestView:
-    """A condition under which the tensor is not sound, by these rules."""
+    """A condition under which the tensor is invalid, by these rules."""
 
     rules: tuple[str, ...]
     failure: str
@@ -36,7 +36,7 @@ class TestView:
 
 @dataclass(frozen=True)
 class StepView:
-    """A variable and the value that it gets, or that is added or multiplied to it."""
+    """A variable and the value that is assigned, added or multiplied to it."""
 
     name: str
     operator: str
@@ -45,7 +45,7 @@ class StepView:
 
 @dataclass(frozen=True)
 class LoopView:
-    """One pass over arrays: tests before it, first values, what happens for each entry, what follows."""
+    """One pass over arrays: tests before it, initial values, the steps for each entry, what follows."""
 
     before: tuple[TestView, ...]
     start: tuple[StepView, ...]
@@ -58,7 +58,7 @@ class LoopView:
 
 @dataclass(frozen=True)
 class DefaultView:
-    """A field that gets `value` when it is not given, and is tested when it is."""
+    """A field that gets `value` if it is not given, and is tested otherwise."""
 
     name: str
     value: str
@@ -67,9 +67,9 @@ class DefaultView:
 
 @dataclass(frozen=True)
 class SoundnessView:
-    """`first` is tested of every tensor, then a loop, then variables, then `last`.
+    """`first` is tested for every tensor, then come a loop, variables, and `last`.
 
-    `tables` hold what depends on the bits of an element alone, so that it is worked out once.
+    `tables` have values that depend only on the bits of an element, so that they are computed once.
     """
 
     tables: tuple[StepView, ...]
@@ -92,7 +92,7 @@ class _TablePrinter(PythonPrinter):
 
 
 class Soundness:
-    """Builds the view from the rules of tensors."""
+    """Builds the view from the rules on tensors."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -103,7 +103,7 @@ class Soundness:
         self.integer_range = next(r.id for r in registry.operator_rules if r.slug == IntegerRange.slug)
 
     def view(self) -> SoundnessView:
-        """The view of the quick test."""
+        """The view of the fast path."""
         checks = [(r, c) for r in self.registry.tensor.rules for c in r.checks if bound_of(c) is None]
         definitions, kept = self._definitions()
         in_loop = {name: value for name, value in kept.items() if _depends_on_strides(value)}
@@ -154,7 +154,7 @@ class Soundness:
         )
 
     def _definitions(self) -> tuple[dict[ir.Expr, ir.Expr], dict[str, ir.Expr]]:
-        """What definitions stand for: a variable where strides or defaults need one, else their value."""
+        """The values of definitions: a variable if strides or defaults need one, otherwise the value."""
         defaults = {v.name for v in self.registry.tensor.defaults.values() if isinstance(v, ir.Definition)}
         meaning: dict[ir.Expr, ir.Expr] = {}
         kept: dict[str, ir.Expr] = {}
@@ -228,7 +228,7 @@ class Soundness:
         return [field.name for field in integers if field.name not in counts]
 
     def _with_totals(self, node: ir.Expr) -> ir.Expr:
-        """The expression with a variable in place of every sum and product over the dimensions."""
+        """The expression with every sum and product over the dimensions replaced by a variable."""
         for part in ir.walk(node):
             if _is_total(part) and part not in self.totals:
                 local = ir.Local(f"{_total(part)[0]}_{len(self.totals) + 1}", ir.INT)
@@ -248,7 +248,7 @@ class Soundness:
 
 
 def _failure(check: Check, meaning: dict[ir.Expr, ir.Expr]) -> ir.Expr:
-    """What must not hold for a check to be content."""
+    """The condition under which a check fails."""
     failure = opposite(check.condition)
     for loop in reversed(check.loops):
         failure = ir.Reduce("any", loop, failure, ir.BOOL)
@@ -267,7 +267,7 @@ def _depends_on_strides(node: ir.Expr) -> bool:
 
 
 def _folded(node: ir.Expr) -> ir.Expr:
-    """The expression after what is known to be true or false."""
+    """The expression, simplified by what is known to be true or false."""
     match node:
         case ir.Not(operand=operand):
             inner = _folded(operand)
@@ -299,7 +299,7 @@ def _is_total(node: ir.Expr) -> bool:
 
 
 def _total(node: ir.Expr) -> tuple[str, ir.Expr]:
-    """ "product" or "sum", and the term of one dimension."""
+    """ "product" or "sum", and the term for one dimension."""
     match node:
         case ir.Call(function=kind, arguments=(sequence,)):
             return kind, ir.Index(sequence, ir.Local("d", ir.INT))
@@ -309,5 +309,5 @@ def _total(node: ir.Expr) -> tuple[str, ir.Expr]:
 
 
 def _entry(field: str) -> ir.Local:
-    """The variable for one entry of an array: Sizes, size."""
+    """The variable for one entry of an array: for Sizes, size."""
     return ir.Local(field_local("", field).removesuffix("s"), ir.INT)

@@ -1,4 +1,4 @@
-"""Tensors in Python: their fields, and the rules that all of them keep."""
+"""Tensors in Python: their fields, and the rules on all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TENSOR = "BUFFER_TENSOR_DESC"
 
 @dataclass(frozen=True)
 class FieldView:
-    """A field of a tensor: `default` is the text of its default; `computed` when None is worked out."""
+    """A field of a tensor: `default` is the text of its default; `computed` ones are derived if None."""
 
     name: str
     local: str
@@ -39,7 +39,7 @@ class FieldView:
 
 @dataclass(frozen=True)
 class TensorStageView:
-    """A stage's rules on a tensor, with the fields and definitions that they read; `stops` at the first."""
+    """A stage's rules on a tensor, with the fields and definitions that they read; some stop at the first."""
 
     fields: tuple[FieldView, ...]
     assignments: Assignments
@@ -49,7 +49,7 @@ class TensorStageView:
 
 @dataclass(frozen=True)
 class TensorView:
-    """Tensors: fields, the enumerations of these, the rules by stage, and how the size is worked out."""
+    """Tensors: fields, their enumerations, the rules by stage, and how the size is computed."""
 
     fields: tuple[FieldView, ...]
     enums: tuple[str, ...]
@@ -90,13 +90,13 @@ def tensor_view(registry: Registry) -> TensorView:
 
 
 def _given(registry: Registry, fields: Iterable[FieldView]) -> list[FieldView]:
-    """The fields that a Python description gives: counts follow from arrays."""
+    """The fields that a Python description has: counts follow from arrays."""
     counts = {field.count for field in registry.structs[TENSOR].members}
     return [field for field in fields if field.name not in counts]
 
 
 def _read(fields: tuple[FieldView, ...], expressions: Iterable[ir.Expr]) -> tuple[FieldView, ...]:
-    """The fields of the tensor under judgement that the expressions read."""
+    """The fields of the tensor being checked that the expressions read."""
     names = {node.name for e in expressions for node in ir.walk(e) if isinstance(node, ir.Field)}
     return tuple(field for field in fields if field.name in names)
 

@@ -1,6 +1,6 @@
-"""Templates to text: one Jinja environment, with the quoting of every target language.
+"""Renders templates: one Jinja environment, with a quoting filter for every target language.
 
-A text begins with its head, but for JSON, whose templates print `banner` in a "$comment".
+A text begins with its head, except for JSON, whose templates print `banner` in a "$comment".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dmlgen.text import Text
 class Templates:
     """The templates below a directory. Names use forward slashes: "c/dmlops.h.j2".
 
-    `memory` has what outputs made of operators in earlier runs, by these templates.
+    `memory` has what outputs made of operators in earlier runs, with these templates.
     """
 
     def __init__(self, directory: Path, memory: Memory | None = None) -> None:
@@ -41,7 +41,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
-            autoescape=False,  # every language has a filter of its own; HTML is escaped besides, below
+            autoescape=False,  # every language has its own filter; HTML is escaped additionally, below
             finalize=_quoted,
             bytecode_cache=_Compiled(self.memory.cache, "plain"),
         )
@@ -57,7 +57,7 @@ class Templates:
         self._for_html.filters = {**self._environment.filters, "html": html, "prose": prose}
 
     def render(self, name: str, **context: Any) -> bytes:
-        """The template's text for this context, after its head."""
+        """The rendered template, after its head."""
         sources = ("specs/", f"templates/{name}")
         environment = self._environment
         if name.startswith("c/"):
@@ -69,16 +69,16 @@ class Templates:
         return (wrapped(text) if name.endswith(".py.j2") else text).encode()
 
     def text(self, name: str, **context: Any) -> str:
-        """The template's text for this context, for a file that is edited from then on."""
+        """The rendered template, for a file that will be edited by hand."""
         return self._environment.get_template(name).render(**context)
 
     def plain_files(self, folder: str) -> dict[str, bytes]:
-        """The files below a folder that are no templates, by path within it; they are copied as they are."""
+        """The files below a folder that are not templates, by path within it; they are copied unchanged."""
         return plain_files(self.directory / folder)
 
 
 def plain_files(root: Path) -> dict[str, bytes]:
-    """The files below a folder that are no templates, by path within it."""
+    """The files below a folder that are not templates, by path within it."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and path.suffix != ".j2")
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
@@ -88,7 +88,7 @@ def plain_files(root: Path) -> dict[str, bytes]:
 
 
 class _Compiled(jinja2.BytecodeCache):
-    """Templates as Jinja has compiled them; it compares their text. The environment stands in this module."""
+    """Caches templates compiled by Jinja, by their text. The environment is defined in this module."""
 
     def __init__(self, cache: Cache, environment: str) -> None:
         self._cache = cache
@@ -104,7 +104,7 @@ class _Compiled(jinja2.BytecodeCache):
 
 
 def _quoted(value: object) -> object:
-    """What a template prints, unless it is a free text that no filter has quoted."""
+    """What a template prints; rejects free text that no filter has quoted."""
     if isinstance(value, Text):
         raise TypeError(f"a template prints {value.plain!r} as it stands")
     return value
@@ -122,13 +122,13 @@ def _python_character(char: str) -> str:
 
 
 def docstring(text: Text, width: int = 0) -> str:
-    """A text as it stands in a docstring, which it cannot end; in lines of that width, if any."""
+    """Text for a docstring, which it cannot end; wrapped to a width, if one is given."""
     lines = textwrap.wrap(text.plain, width, break_on_hyphens=False) if width else [text.plain]
     return "\n".join(line.replace("\\", "\\\\").replace('"', "'") for line in lines)
 
 
 def cell(text: Text | str) -> str:
-    """A text as it stands in a cell of a table in Markdown, where it ends no cell and begins no HTML."""
+    """Text for a cell of a Markdown table, which can neither end the cell nor start HTML."""
     line = " ".join(plain(text).split())
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
         line = line.replace(char, entity)
@@ -136,17 +136,17 @@ def cell(text: Text | str) -> str:
 
 
 def conversions(text: Text) -> str:
-    """A text as it stands in a format, where % starts a conversion; the format is still to be quoted."""
+    """Text for a format string, in which % starts a conversion; it must still be quoted."""
     return text.plain.replace("%", "%%")
 
 
 def html(text: Text | str) -> Markup:
-    """Text as it stands in HTML, between tags and in a quoted attribute."""
+    """Text for HTML, between tags and in quoted attributes."""
     return escape(plain(text))
 
 
 def prose(text: Text | str, names: Collection[str]) -> Markup:
-    """Text in HTML; paths that begin with one of the names, and what stands in backticks, are set as code."""
+    """Text for HTML; paths that begin with one of the names, and text in backticks, are set as code."""
     pieces: list[Markup] = []
     end, given = 0, plain(text)
     for found in _PATH.finditer(given):
@@ -161,9 +161,9 @@ _PATH = re.compile(r"`([^`]+)`|\b([A-Z]\w+)(?:\[\w+\])?(?:\.[A-Z]\w+(?:\[\w+\])?
 
 
 def comment(text: Text | str) -> str:
-    """Text that cannot leave a comment of C or HLSL: one line, no end of comment, nothing that splices lines.
+    """Text that cannot end a comment of C or HLSL: one line, no end of comment, no line splices.
 
-    A backslash at the end of a line does, and so does the trigraph for it.
+    A backslash at the end of a line splices it, and so does the trigraph for it.
     """
     line = " ".join(plain(text).split()).replace("*/", "* /").replace("/*", "/ *")
     line = re.sub(r"\?(?=\?)", "? ", line)

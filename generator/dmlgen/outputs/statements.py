@@ -1,4 +1,4 @@
-"""What the printers of C and of HLSL have in common."""
+"""What the C and HLSL printers have in common."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dmlgen.expr.printer import Printer
 
 
 class NumberPrinter(Printer):
-    """Prints what has a name in the header as its number, which holds beside any header."""
+    """Prints header constants as numbers, so that the text works with any header."""
 
     def enum_value(self, node: ir.EnumValue) -> str:
         return f"{node.value} /* {node.name} */"
@@ -20,10 +20,10 @@ class NumberPrinter(Printer):
 
 
 class StatementPrinter(NumberPrinter):
-    """Prints expressions, with statements before them where the language has no expression.
+    """Prints expressions, preceded by statements if the language has no expression for something.
 
-    `statements` collects what must stand before the text that was printed last, `functions` the names of the
-    functions that texts call.
+    `statements` collects what must come before the text printed last, `functions` the names of the functions
+    that texts call.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class StatementPrinter(NumberPrinter):
 
     @contextmanager
     def block(self) -> Iterator[list[str]]:
-        """Collects the statements of what is printed inside; what it defines is known there only."""
+        """Collects the statements printed inside; definitions made there are only known there."""
         outer, defined = self.statements, set(self._defined)
         self.statements = []
         try:
@@ -48,7 +48,7 @@ class StatementPrinter(NumberPrinter):
             self.statements, self._defined = outer, defined
 
     def choice(self, node: ir.Conditional, test: str, type_: str, precedence: int) -> tuple[str, str] | str:
-        """The texts of the branches; the name of the value instead, where a branch needs statements."""
+        """The texts of the branches, or the name of the value if a branch needs statements."""
         with self.block() as before_then:
             then = self.print(node.then, precedence)
         with self.block() as before_otherwise:
@@ -61,7 +61,7 @@ class StatementPrinter(NumberPrinter):
         return name
 
     def chooses_apart(self, node: ir.Conditional) -> bool:
-        """Whether a branch must not be worked out without need."""
+        """Whether a branch must not be evaluated unless it is needed."""
         return False
 
     def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:

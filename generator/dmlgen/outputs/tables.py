@@ -1,4 +1,4 @@
-"""The matrices as tables in CSV: support, with a row for each tensor, condition and level, and cases."""
+"""The matrices as CSV tables: support, with a row for each tensor, condition and level, and cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = (
 
 
 def render(templates: Templates, matrices: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
-    """Both tables, and what their columns hold. Lists have spaces between their entries."""
+    """Both tables, and a description of their columns. List entries are separated by spaces."""
     known = list(matrices)
     return {
         "support.csv": _csv(SUPPORT, (row for matrix in known for row in _support(matrix))),

@@ -1,4 +1,4 @@
-"""From files to the registry: names bound, sugar lowered, tables completed, every fault with its position."""
+"""From files to the registry: binds names, lowers sugar, completes tables, reports faults with positions."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Read: TypeAlias = Callable[[Path], bytes]
 
 
 def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
-    """Everything below `specs`, checked and resolved; SpecError with all faults of all files.
+    """The whole registry below `specs`, checked and resolved; SpecError with all faults of all files.
 
-    Operators are taken from `memory` where neither their files nor those that all share have changed.
+    Operators are taken from `memory` if neither their files nor the shared ones have changed.
     """
     if not specs.is_dir():
         raise fault(Position(specs.as_posix()), "missing", "there is no such folder of specs")
@@ -99,10 +99,10 @@ def _document(type_: type[T], read: Read, path: Path) -> T:
 
 
 class _Operators:
-    """The files of operators, read and then resolved, or remembered.
+    """The operators' files, read and then resolved, or recalled.
 
-    What an operator is follows from its file, where that lies, the general files but for the list of
-    identifiers, and the shared ones.
+    An operator depends on its file and that file's path, the general files except the list of identifiers,
+    and the shared files.
     """
 
     def __init__(self, specs: Path, read: Read, memory: Memory) -> None:
@@ -114,11 +114,11 @@ class _Operators:
         general = [specs / f"{one.name}.yaml" for one in fields(written.General) if one.name != "identifiers"]
         self._common = ""
         for path in (*general, *sorted((specs / "shared").rglob("*.yaml"))):
-            with suppress(SpecError):  # which is told where the file is used
+            with suppress(SpecError):  # it is reported where the file is used
                 self._common += f"{path.as_posix()} {_digest(read(path))} "
 
     def read(self, path: Path) -> None:
-        """Reads a file, if what follows from it is not remembered. Raises SpecError."""
+        """Reads a file, unless its operator can be recalled. Raises SpecError."""
         data = self._file(path)
         digest = _digest(f"{self._common}{path.as_posix()} {_digest(data)}".encode(errors="surrogateescape"))
         if digest not in self._known:
@@ -126,7 +126,7 @@ class _Operators:
         self._digests[path] = digest
 
     def resolved(self, general: General, faults: Faults) -> list[Operator]:
-        """The operators of all these files, which are remembered from now on; `faults` grows."""
+        """The operators of all these files, which are stored for the next run; adds to `faults`."""
         found: dict[str, Operator] = {}
         for path, digest in self._digests.items():
             with faults:
@@ -154,7 +154,7 @@ class _Shared:
         return source.parse(self._read(path), path.as_posix())
 
     def completed(self, node: Node) -> written.Operator:
-        """What an operator's file says, together with the files that its `like` and `uses` name."""
+        """The contents of an operator's file, merged with the files that its `like` and `uses` name."""
         like = node.get("like") if isinstance(node, MappingNode) else None
         if isinstance(node, MappingNode) and isinstance(like, Scalar):
             shared = self.file(self.known(like))
@@ -166,7 +166,7 @@ class _Shared:
         return replace(operator, compute=_with_shared(operator.compute, used))
 
     def known(self, name: Scalar[Any], folder: str = "") -> str:
-        """The name of a shared file that a scalar names."""
+        """The name of a shared file in a scalar."""
         names = sorted(file.stem for file in (self.specs / "shared" / folder).glob("*.yaml"))
         if name.value not in names:
             message = f"there is no shared/{folder}{name.value}.yaml"
@@ -175,7 +175,7 @@ class _Shared:
 
 
 def _with_shared(own: written.Definition, used: Sequence[written.Definitions]) -> written.Definition:
-    """A definition with the names and tensors of others before its own, which take the place of theirs."""
+    """A definition with shared names and tensors before its own, which replace those of the same name."""
     let = {signature(key.value)[0]: (key, one) for part in (*used, own) for key, one in part.let.items()}
     tensors = {key.value: (key, one) for part in (*used, own) for key, one in part.tensors.items()}
     return replace(own, let=dict(let.values()), tensors=dict(tensors.values()))

@@ -1,4 +1,4 @@
-"""The `compute` section of a spec that names an algorithm of the catalogue, with a value for each role."""
+"""The `compute` section of a spec that names an algorithm of the catalogue and gives each role a value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def resolve_algorithm(
     support: Mapping[str, tuple[Support, ...]],
     definer: Definer,
 ) -> AlgorithmUse:
-    """The computation that a spec asks for by name; `file` is the operator's own."""
+    """The computation that a spec requests by name; `file` is the operator's own."""
     name = node.algorithm
     algorithm = ALGORITHMS.get(name.value)
     if algorithm is None:
@@ -62,7 +62,7 @@ def resolve_algorithm(
 
 
 def _given(node: written.Algorithm, algorithm: Algorithm) -> dict[str, Scalar[str | int | bool]]:
-    """What the spec gives for each role that the algorithm has."""
+    """What the spec gives for each role of the algorithm."""
     faults = Faults()
     given: dict[str, Scalar[str | int | bool]] = {}
     absent = algorithm.roles.keys() - {key.value for key in node.roles}
@@ -113,7 +113,7 @@ def _number(given: Scalar[str | int | bool], role: Role, definer: Definer) -> ir
 
 
 def _in_elements(given: Scalar[str | int | bool], value: ir.Expr, elements: InElements) -> ir.Expr:
-    """A number or a coordinate as algorithms compute it."""
+    """A number or a coordinate in the form in which algorithms compute it."""
     try:
         return elements.of(value)
     except Unfit:
@@ -128,7 +128,7 @@ def _checked_place(
     tensors: Mapping[str, str],
     counts: list[Counts],
 ) -> ir.Expr:
-    """A coordinate that is as long as its tensor has dimensions, and is made of elements of one other."""
+    """A coordinate with one entry per dimension of its tensor, computed from elements of one other tensor."""
     into, over, reads = tensors[role.into], tensors[role.over], tensors[role.reads]
     for combination in counts:
         lengths, known = Lengths(combination, {}), {"at": combination.ranks[over]}

@@ -1,4 +1,4 @@
-"""Which tensors have the same data type, or the same sizes, by the rules."""
+"""Finds which tensors have the same data type, or the same sizes, by the rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dmlgen.registry import Check, Member, Rule
 
 
 def element_classes(members: Iterable[Member], resolved: Collection[Rule]) -> dict[str, str]:
-    """For every tensor and data type member, one that stands for all that have its data type by the rules."""
+    """Maps every tensor and data type member to a representative of those with the same data type."""
     typed = [member for member in members if member.is_tensor or member.type == "TENSOR_DATA_TYPE"]
     typed.sort(key=lambda member: (not member.is_tensor, member.count is not None, member.optional))
     classes = {member.name: member.name for member in typed}
@@ -20,14 +20,14 @@ def element_classes(members: Iterable[Member], resolved: Collection[Rule]) -> di
 
 
 def size_classes(tensors: Iterable[Member], resolved: Iterable[Rule]) -> dict[str, str]:
-    """For every tensor, one that stands for all that have its sizes by the rules."""
+    """Maps every tensor to a representative of those with the same sizes."""
     return _joined({tensor.name: tensor.name for tensor in tensors}, resolved, _sized)
 
 
 def _joined(
     classes: dict[str, str], resolved: Iterable[Rule], subject: Callable[[ir.Expr], str]
 ) -> dict[str, str]:
-    """The classes, joined where rules say that the subjects of two expressions are equal."""
+    """The classes, merged where rules equate the subjects of two expressions."""
     for check in _demanded(resolved):
         match check.condition:
             case ir.Compare(op="==", left=left, right=right) if _optional(check.guard):
@@ -39,17 +39,17 @@ def _joined(
 
 
 def _demanded(resolved: Iterable[Rule]) -> list[Check]:
-    """The checks that hold at every level for every valid description."""
+    """The checks that apply at every level to every valid description."""
     return [check for rule in resolved if rule.until is None and not rule.advice for check in rule.checks]
 
 
 def _optional(guard: ir.Expr | None) -> bool:
-    """Whether a check holds wherever its tensors are there at all."""
+    """Whether a check applies whenever its tensors are present."""
     return guard is None or isinstance(guard, ir.Present)
 
 
 def _sized(node: ir.Expr) -> str:
-    """The tensor whose sizes an expression is."""
+    """The tensor whose sizes an expression denotes."""
     match node:
         case ir.Field(tensor=tensor, name="Sizes"):
             return tensor.entry
@@ -58,7 +58,7 @@ def _sized(node: ir.Expr) -> str:
 
 
 def _typed(node: ir.Expr) -> str:
-    """The tensor, or the data type member, whose data type an expression is."""
+    """The tensor, or data type member, whose data type an expression denotes."""
     match node:
         case ir.Field(tensor=tensor, name="DataType"):
             return tensor.entry

@@ -1,4 +1,4 @@
-"""What other interfaces have for DirectML's operators: specs/counterparts."""
+"""Resolves specs/counterparts: the counterparts of DirectML's operators in other interfaces."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ INTERFACES = FILES[:3]
 def resolve_counterparts(
     general: General, operators: Mapping[str, Operator], files: Mapping[str, written.Counterparts]
 ) -> Counterparts:
-    """Everything below specs/counterparts; nothing where there are no `files`. SpecError with all faults."""
+    """Everything below specs/counterparts; empty if there are no `files`. SpecError with all faults."""
     if not files:
         return Counterparts((), (), {}, {}, {}, (), {}, {})
     faults = Faults()
@@ -120,7 +120,7 @@ def _known(operators: Mapping[str, Operator], name: Scalar[str]) -> Operator:
 def _without(
     operators: Mapping[str, Operator], reached: set[str], file: written.Counterparts
 ) -> Mapping[str, Text]:
-    """The operators that nothing leads to; each has a reason, and no other has one."""
+    """The operators without a counterpart; each of them, and no other, must have a reason."""
     faults = Faults()
     reasons: dict[str, Text] = {}
     for group in file.without:
@@ -181,7 +181,7 @@ class _Reader:
         return Counterpart(interface, domain, plain, signatures, node.note)
 
     def _like(self, node: written.Signature) -> written.Signature:
-        """The node with what the shared part that it names says, too; what it says itself holds."""
+        """The node merged with the shared part that it names; its own entries win."""
         if node.like is None:
             return node
         shared = self.shared.get(node.like.value)
@@ -233,7 +233,7 @@ class _Reader:
         return {name for values in self.general.enum_values.values() for name in values}
 
     def _lets(self, let: written.NodeLet, names: Names) -> tuple[dict[str, str], Names]:
-        """The definitions, each of which may use those above it, and the names with them."""
+        """The definitions, each of which can use those above it, and the names including them."""
         found: dict[str, str] = {}
         for key, value in let.items():
             with self.faults:
@@ -289,7 +289,7 @@ class _Reader:
         return Step(operator.name, ordered, "" if node.over is None else node.over.value)
 
     def _member(self, member: Member, node: Scalar[Value], names: Names) -> str:
-        """The expression of one member; the values of an enumeration are its own."""
+        """The expression for one member; enumerators of its own enumeration can be used."""
         tree = self._parsed(node, names, tensor=member.is_tensor)
         if member.type in self.general.enum_values:
             choices = self.general.enum_values[member.type]
@@ -300,7 +300,7 @@ class _Reader:
         return ast.unparse(tree)
 
     def _expression(self, node: Scalar[Value] | None, names: Names) -> str:
-        """An expression, "" where there is none."""
+        """An expression; "" if there is none."""
         if node is None:
             return ""
         with self.faults:
@@ -314,7 +314,7 @@ class _Reader:
 
 
 def _opsets(written: str) -> tuple[int, int | None]:
-    """First and last version: "13-", "7-12", "9"."""
+    """First and last version, from "13-", "7-12" or "9"."""
     match = re.fullmatch(r"(\d+)(-)?(\d+)?", written)
     assert match is not None, written
     first = int(match[1])

@@ -1,4 +1,4 @@
-"""What members are where a caller leaves them out: numbers and names of enumerators."""
+"""The default values of members: numbers and enumerator names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Default = int | float | str
 def resolve_defaults(
     general: General, node: written.Defaults | None, members: Mapping[str, Member]
 ) -> dict[str, Default]:
-    """Defaults by member: of an array each entry, of an output its data type."""
+    """Defaults by member: for an array the value of each entry, for an output its data type."""
     given = node.values if node is not None else {}
     return {key.value: _default(general, key.value, value, members) for key, value in given.items()}
 

@@ -44,7 +44,7 @@ def resolve_definition(
     since: FeatureLevel,
     types: Mapping[str, NumberType],
 ) -> OutputDefinitions:
-    """What a spec says of each output; `file` is the operator's own, beside those that it uses."""
+    """What a spec defines for each output; `file` is the operator's own, in addition to those it uses."""
     tensors = {member.name: member for member in members.values() if member.is_tensor}
     faults = Faults()
     for name, one in node.tensors.items():
@@ -106,9 +106,9 @@ def definer_of(
     kinds: Mapping[str, str],
     scope: Scope,
 ) -> Definer:
-    """What types the expressions of a `compute` section, with the names of its `let`.
+    """Types the expressions of a `compute` section, with the names of its `let`.
 
-    `kinds` gives the kind of every data type, "float" or an integer's.
+    `kinds` gives the kind of every data type: "float" or an integer kind.
     """
     classes = element_classes(members.values(), resolved)
     unions = {
@@ -132,10 +132,10 @@ def unused_names(
     texts: Iterable[Scalar[Value]],
     faults: Faults,
 ) -> None:
-    """A name that the operator's own file defines and nothing uses is a fault.
+    """Reports names that the operator's own file defines but nothing uses.
 
-    Where there are faults, not everything has been looked at; then a name is at fault if none of the texts,
-    those of the whole section, has it.
+    If there are other faults, not everything has been analysed; then a name is only reported if no text in
+    the whole section mentions it.
     """
     if faults:
         used = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", str(text.value))}
@@ -195,7 +195,7 @@ def _intermediate(node: written.Intermediate, name: str, definer: Definer) -> In
 
 
 def _check_order(kept: list[Intermediate], places: Mapping[str, Position], faults: Faults) -> None:
-    """A tensor reads those above it; in a group with `along`, also any of the group at an earlier step."""
+    """Checks the order: a tensor reads those above it, and in an `along` group any of it at earlier steps."""
     group: dict[str, int] = {}
     number = 0
     for one, after in zip(kept, [None, *kept], strict=False):
@@ -216,12 +216,12 @@ def _check_order(kept: list[Intermediate], places: Mapping[str, Position], fault
 
 
 def entries_read(node: ir.Expr) -> set[str]:
-    """The intermediate tensors that an expression reads, functions included."""
+    """The intermediate tensors that an expression reads, including in functions."""
     return {part.tensor for part in entries_of(node)}
 
 
 def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) -> Iterator[str]:
-    """Reads of elements, and functions, that no target has."""
+    """Reads of elements, and functions, that no target supports."""
     for part in walk_through(value):
         match part:
             case ir.Load(tensor=ir.Tensor(name=name)) if members[name].role == "output":
@@ -239,8 +239,7 @@ def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) ->
 
 
 def _misused_bits(values: Mapping[str, ir.Expr]) -> Iterator[tuple[str, ir.Expr, str]]:
-    """The first part of each value that is taken as bits where it is a number, or as a number where it has
-    bits."""
+    """The first part of each value that mixes raw bits and numbers."""
     of_bits = tensors_of_bits(values.values())
     for name, value in values.items():
         for node, as_bits in taken(value):
@@ -264,7 +263,7 @@ def _misused(node: ir.Expr, as_bits: bool, of_bits: Collection[str]) -> str:
 def _misfits(
     kept: list[Intermediate], outputs: Mapping[str, ir.Expr], counts: list[Counts]
 ) -> Iterator[tuple[str, ir.Expr, str]]:
-    """The first read of each value whose coordinate is too long or too short."""
+    """The first read of each value whose coordinate has the wrong length."""
     values = {**{one.name: one.value for one in kept}, **outputs}
     done: set[str] = set()
     for combination in counts:

@@ -1,4 +1,4 @@
-"""The collecting of faults."""
+"""Collects faults."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Faults(list[Finding]):
         return False
 
     def tried(self, make: Callable[[], T]) -> T | None:
-        """What `make` gives; None where it finds faults, which are collected."""
+        """The result of `make`; None if it finds faults, which are collected."""
         with self:
             return make()
         return None
 
     def stop(self) -> None:
-        """Raise what has been collected, if anything."""
+        """Raises what has been collected, if anything."""
         if self:
             raise SpecError(self)
 
 
 def fault(position: Position, code: str, message: str, suggestion: str | None = None) -> SpecError:
-    """One fault, to be raised."""
+    """A single fault, to be raised."""
     return SpecError([Finding(position, code, message, suggestion=suggestion)])

@@ -1,4 +1,4 @@
-"""The general files: levels, number types, constants, enumerations, structs, rules of every tensor."""
+"""The general files: levels, number types, constants, enumerations, structs, rules on every tensor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dmlgen.source import Entry, Scalar
 from dmlgen.source import Mapping as MappingNode
 from dmlgen.text import Message, Piece, Text, folded
 
-# The values that outputs have at hand where they add a general hint.
+# The values available to outputs where they add a general hint.
 _HINT_VALUES: dict[str, set[str]] = {
     "broadcast": {"expected"},
     "rank": set(),
@@ -36,7 +36,7 @@ _HINT_VALUES: dict[str, set[str]] = {
     "axis": {"value", "negative"},
 }
 
-_DATA_TYPES = 32  # bits of the masks in which the header and its validators hold data types
+_DATA_TYPES = 32  # bits in the masks in which the header and its validators store data types
 
 
 class General:
@@ -99,7 +99,7 @@ class General:
             raise fault(where, "missing", f"the general rule {missing[0]} is missing")
 
     def _declared(self, files: written.General) -> Iterator[Declaration]:
-        """What the header has from these files."""
+        """The declarations that the header gets from these files."""
         levels = _entries(files.feature_levels, "feature_levels")
         for level, entry in zip(self.levels, levels, strict=True):
             yield Declaration(level.constant, f"feature level {level.name}", entry.key.position)
@@ -115,15 +115,15 @@ class General:
             yield Declaration(struct.c_name, f"the struct {struct.name}", entry.key.position)
 
     def _number(self, given: Scalar[str]) -> str:
-        """The number type that a scalar names."""
+        """The number type named by a scalar."""
         if given.value not in self.types:
             message = f"there is no number type {given.value}"
             raise fault(given.position, "unknown-type", message, nearest(given.value, self.types))
         return given.value
 
     def _check_types(self, files: written.Structs) -> None:
-        """Raises SpecError unless members of structs have types that there are."""
-        made = ("OPERATOR_TYPE", "FEATURE_LEVEL")  # enumerations that follow from operators and levels
+        """Raises SpecError if a member of a struct has an unknown type."""
+        made = ("OPERATOR_TYPE", "FEATURE_LEVEL")  # enumerations derived from operators and levels
         ours = {"void", "char", *made, *self.types, *self.enums, *self.structs}
         faults = Faults()
         for struct in files.structs.values():
@@ -137,11 +137,11 @@ class General:
         faults.stop()
 
     def scope(self, names: Mapping[str, ir.Expr]) -> Scope:
-        """The scope of expressions that may use these names beside the constants."""
+        """The scope of expressions that can use these names in addition to the constants."""
         return Scope({**self.named, **names}, self.fields, self.enum_values, self.parts)
 
     def level_at(self, name: Scalar[str] | None) -> FeatureLevel | None:
-        """The level of a name; None where there is none."""
+        """The level with a name; None if there is none."""
         if name is None:
             return None
         if name.value not in self.level:
@@ -150,7 +150,7 @@ class General:
         return self.level[name.value]
 
     def since(self, name: Scalar[str] | None, default: FeatureLevel | None = None) -> FeatureLevel:
-        """The level of a name; else the default; else the lowest."""
+        """The level with a name; otherwise the default; otherwise the lowest level."""
         return self.level_at(name) or default or self.levels[0]
 
     def member(self, name: Scalar[str], node: written.Member | written.StructMember) -> Member:
@@ -178,7 +178,7 @@ class General:
         )
 
     def expression_type(self, member: Member, where: Position) -> ir.Type:
-        """The type, in expressions, of a member that is no tensor; `where` its type is written."""
+        """The type in expressions of a member that is not a tensor; `where` is where it is written."""
         if member.type in self.types:
             floating = self.types[member.type].kind == "float"
             if member.count:
@@ -264,7 +264,7 @@ class General:
 
 
 def message(value: Scalar[str] | None, names: Collection[str]) -> Message:
-    """A text as a message, in which these names in braces stand for values; () where there is no text."""
+    """A text as a message, in which names in braces stand for values; () if there is no text."""
     if value is None:
         return ()
     line, pieces, start = value.value, list[Piece](), 0
@@ -288,7 +288,7 @@ def check_counts(
     faults: Faults,
     types: tuple[str, ...] = ("UINT",),
 ) -> None:
-    """Notes members that count their entries by what is no member of these types."""
+    """Reports members that count their entries by anything but a member of these types."""
     counts = [member.name for member in members if member.type in types and not member.count]
     nodes = {name.value: node for name, node in listed.items()}
     for member in members:

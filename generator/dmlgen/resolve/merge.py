@@ -1,14 +1,14 @@
-"""`like`: what a file takes over from a shared part, said once for operators and counterparts.
+"""`like`: what a file takes from a shared part; the same for operators and counterparts.
 
-A file adds to what the shared part states one by one, and replaces what that describes as a whole:
+A file extends what the shared part lists item by item, and replaces everything else:
 
 - lists of statements, `rules`, `infers`, `data`, `examples` and `errata`: the shared ones, then its own
-- names, `let`: those of both, its own first, as shared ones are written in terms of them; its own replace
-  shared ones of the same name
+- names, `let`: those of both, its own first, since shared ones are written in terms of them; its own replace
+shared ones of the same name
 - `compute`: its keys, each in the same way
 - every other key replaces the shared one
 
-What would replace something by the same is a fault: it would stay behind when the shared part changes.
+Replacing something by an equal value is a fault: it would be left behind when the shared part changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STATED = ("rules", "infers", "data", "examples", "errata")
 
 
 def merged(shared: Mapping, own: Mapping) -> Mapping:
-    """The file's own mapping with what the shared one says besides. SpecError where it repeats that."""
+    """The file's own mapping merged with the shared one. SpecError if it repeats something."""
     entries = {entry.name: entry for entry in shared.entries}
     for entry in own.entries:
         match shared.get(entry.name), entry.value:
@@ -42,7 +42,7 @@ def merged(shared: Mapping, own: Mapping) -> Mapping:
 
 
 def _differs(shared: Mapping, entry: Entry) -> None:
-    """Raises SpecError where an entry is what the shared mapping has anyway."""
+    """Raises SpecError if an entry repeats what the shared mapping has."""
     first = shared.get(entry.name)
     if first is not None and first.plain() == entry.value.plain():
         message = f"{entry.name} is the same at {first.position}, which `like` takes over; leave it out"

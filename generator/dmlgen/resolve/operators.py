@@ -1,4 +1,4 @@
-"""One operator's file to an operator of the registry."""
+"""Resolves one operator's file to an operator of the registry."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _rules(
     tensors: Mapping[str, Member],
     faults: Faults,
 ) -> tuple[Scope, tuple[Definition, ...], tuple[Rule, ...], tuple[Inference, ...]]:
-    """The operator's rules; the scope grows by the names that `let` and `shape` define."""
+    """The operator's rules; adds the names that `let` and `shape` define to the scope."""
     definitions: tuple[Definition, ...] = ()
     with faults:
         scope, definitions = rules.define(node.let, scope)
@@ -175,7 +175,7 @@ def _rules(
 
 
 def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
-    """Those inferences that none before them always precedes."""
+    """Drops inferences that an earlier one always precedes."""
     found: list[Inference] = []
     settled: set[tuple[str, str]] = set()
     for one in inferences:
@@ -186,7 +186,7 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
 
 
 class _Computed(NamedTuple):
-    """What an operator computes: a definition or an algorithm, and the fast ways to do it."""
+    """What an operator computes: a definition or an algorithm, and the fast ways to compute it."""
 
     defines: OutputDefinitions | None = None
     algorithm: AlgorithmUse | None = None
@@ -222,7 +222,7 @@ def _computed(
 
 
 def _free(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:
-    """The members whose values, or sizes, no rule limits."""
+    """The members whose values, or sizes, no rule restricts."""
     faults = Faults()
     for item in listed:
         if item.value not in members:
@@ -247,7 +247,7 @@ def _in_place(listed: Iterable[Scalar[str]], tensors: Mapping[str, Member]) -> t
 def _fused_into(
     general: General, listed: Mapping[Scalar[str], Scalar[str]], since: FeatureLevel
 ) -> dict[str, FeatureLevel]:
-    """The levels from which other operators take this one as activation."""
+    """The levels from which other operators accept this one as activation."""
     levels: dict[str, FeatureLevel] = {}
     for name, value in listed.items():
         level = general.since(value)
@@ -261,7 +261,7 @@ def _fused_into(
 def _support(
     general: General, node: written.Operator, tensors: Mapping[str, Member], since: FeatureLevel, scope: Scope
 ) -> dict[str, tuple[Support, ...]]:
-    """The table of every level from `since` on: that of the newest block which is not above it."""
+    """The table of every level from `since` on: the newest block that is not above it."""
     blocks: dict[int, tuple[Support, ...]] = {}
     faults = Faults()
     for name, block in node.support.items():
@@ -307,7 +307,7 @@ def _support_rows(
 
 
 def _ranks(ranks: int | str | tuple[int, ...]) -> tuple[int, ...]:
-    """Dimension counts: one, a list, or a range as in "1..8"."""
+    """Dimension counts: a single one, a list, or a range such as "1..8"."""
     if isinstance(ranks, int):
         return (ranks,)
     if isinstance(ranks, str):
@@ -350,7 +350,7 @@ def _example(general: General, node: written.Example, members: Mapping[str, Memb
 
 
 def _known_value(general: General, name: Scalar[str], given: Node, members: Mapping[str, Member]) -> None:
-    """Raises SpecError unless a text is an enumerator of a member, or a number that YAML has no form for."""
+    """Raises SpecError unless a text is an enumerator of a member, or a number that YAML cannot express."""
     member = members.get(name.value)
     if member is None:
         message = f"{name.value!r} is not a member other than a tensor"

@@ -1,4 +1,4 @@
-"""Rules: from the forms of a spec to checks, with what they tell of output tensors."""
+"""Lowers rules from the forms in specs to checks, with what they say about output tensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SAME = {"DimensionCount": "same-rank", "DataType": "same-type", "Sizes": "same-
 
 
 def expression(node: Scalar[Value], scope: Scope, expected: ir.Type | None = None) -> ir.Expr:
-    """The expression in a scalar; a bare value's name where an enumeration is expected."""
+    """The expression in a scalar; a bare enumerator if an enumeration is expected."""
     values = scope.enums.get(expected.name or "", {}) if expected is not None else {}
     if expected is not None and node.value in values:
         return ir.EnumValue(str(node.value), values[str(node.value)], expected)
@@ -42,7 +42,7 @@ def expression(node: Scalar[Value], scope: Scope, expected: ir.Type | None = Non
 
 
 def define(let: written.Let, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
-    """The scope with the names of a `let` block, each of which may use those before it."""
+    """The scope with the names of a `let` block, each of which can use those before it."""
     definitions: list[Definition] = []
     faults = Faults()
     for name, node in let.items():
@@ -63,7 +63,7 @@ def wording(
     scope: Scope,
     tensors: Mapping[str, Member] = MappingProxyType({}),
 ) -> Wording:
-    """What a rule's `says`, `because` and `hint` say, with expressions in braces."""
+    """The `says`, `because` and `hint` of a rule, with expressions in braces."""
     hint = node.hint if isinstance(node, written.Rule) else None
 
     def inner(loops: sugar.Loops) -> Scope:
@@ -86,7 +86,7 @@ def wording(
 
 
 def template(node: Scalar[str] | None, scope: Scope) -> tuple[Part, ...]:
-    """A text in which expressions in braces stand for their values; () where there is no text."""
+    """A text in which expressions in braces stand for their values; () if there is no text."""
     if node is None:
         return ()
     text, parts, start = node.value.rstrip(), list[Part](), 0
@@ -103,7 +103,7 @@ def template(node: Scalar[str] | None, scope: Scope) -> tuple[Part, ...]:
 
 
 def known_tensor(node: Scalar[str], tensors: Mapping[str, Member]) -> Member:
-    """The tensor member that a scalar names."""
+    """The tensor member named by a scalar."""
     name = node.value
     if name not in tensors:
         raise fault(node.position, "unknown-name", f"{name!r} is not a tensor member", nearest(name, tensors))
@@ -111,7 +111,7 @@ def known_tensor(node: Scalar[str], tensors: Mapping[str, Member]) -> Member:
 
 
 def known_tensors(names: Sequence[Scalar[str]], tensors: Mapping[str, Member]) -> list[Member]:
-    """The tensor members that a list names; every unknown name is a fault."""
+    """The tensor members named by a list; every unknown name is a fault."""
     members: list[Member] = []
     faults = Faults()
     for name in names:
@@ -122,7 +122,7 @@ def known_tensors(names: Sequence[Scalar[str]], tensors: Mapping[str, Member]) -
 
 
 def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
-    """The rules of every buffer tensor: names are its fields, `is_input` says that an operator reads it."""
+    """The rules on every buffer tensor: names are its fields, `is_input` whether an operator reads it."""
     names: dict[str, ir.Expr] = {
         name: ir.Field(ir.Tensor(""), name, type_) for name, type_ in general.fields.items()
     }
@@ -132,7 +132,7 @@ def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
     faults = Faults()
     for rule in node.rules:
         with faults:
-            checks: tuple[Check, ...] = ()  # where every output has its own way to judge it
+            checks: tuple[Check, ...] = ()  # if every output has its own way to check it
             if rule.require is not None:
                 condition = expression(rule.require, scope, ir.BOOL)
                 words = wording(general, rule, rule.id.position, scope)
@@ -150,7 +150,7 @@ def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
 
 
 def named(node: written.Rule) -> list[tuple[Scalar[str], written.Rule]]:
-    """The rules that an entry states, each with its name: one, or one for each field of `same`."""
+    """The rules that an entry states, each with its name: one, or one per field of `same`."""
     fields = (node.same,) if isinstance(node.same, str) else node.same or ()
     if node.id is not None:
         if len(fields) > 1:
@@ -183,7 +183,7 @@ def operator_rule(
     scope: Scope,
     tensors: Mapping[str, Member],
 ) -> tuple[Rule, tuple[Inference, ...]]:
-    """A rule of one operator, as `named` has it, and what it says of its outputs."""
+    """A rule of one operator, from `named`, and what it says about outputs."""
     forms = [key for key in ("require", "same", "shape", "infer") if getattr(node, key) is not None]
     if len(forms) != 1:
         found = " and ".join(forms) or "no condition"
@@ -258,7 +258,7 @@ def _same(
     tensors: Mapping[str, Member],
     words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
-    """`same: FIELD, of: [...]`: an output has the field of the first input, where that is there."""
+    """`same: FIELD, of: [...]`: an output gets the field of the first input, if that is present."""
     members = known_tensors(node.of, tensors)
     if len(members) < 2 and not any(member.count for member in members):
         place = node.place("of") if members else node.node.position
@@ -291,7 +291,7 @@ def _same(
 def name_dimensions(
     shape: Scalar[str], sizes: Sequence[Scalar[int | str]], scope: Scope, tensors: Mapping[str, Member]
 ) -> tuple[Scope, tuple[Definition, ...]]:
-    """The scope with the names that a `shape` rule uses for the first time: each stands for that size."""
+    """The scope with the names that a `shape` rule introduces, each of which stands for that size."""
     tensor = known_tensor(shape, tensors)
     field = ir.Field(ir.Tensor(tensor.name), "Sizes", scope.fields["Sizes"])
     named: list[Definition] = []
@@ -312,7 +312,7 @@ def _shape(
     tensors: Mapping[str, Member],
     words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
-    """`shape: Tensor, is: [...]`: every size is that number, expression, or dimension named before."""
+    """`shape: Tensor, is: [...]`: every size equals that number, expression or known dimension."""
     member = known_tensor(name, tensors)
     tensor = ir.Tensor(member.name)
     sizes = ir.Field(tensor, "Sizes", general.fields["Sizes"])
@@ -343,7 +343,7 @@ def _infer(
     tensors: Mapping[str, Member],
     words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
-    """`infer: Tensor.Field = value`: the field must be that, and can be filled in."""
+    """`infer: Tensor.Field = value`: the field must have that value, and can be filled in."""
     when = _guard(node, scope)
     inference = infers(general, statement, scope, tensors, when)
     tensor, field = inference.tensor, inference.field
@@ -361,7 +361,7 @@ def infers(
     tensors: Mapping[str, Member],
     when: ir.Expr | None = None,
 ) -> Inference:
-    """`Tensor.Field = value` of an output, which can be filled in; nothing demands that it be so."""
+    """`Tensor.Field = value` for an output, which can be filled in; no rule requires it."""
     text = statement.value
     match = re.match(r"([A-Za-z0-9]+)\.(\w+)\s*=\s*", text)
     assert match is not None, "the decoder has checked the form"

@@ -1,4 +1,4 @@
-"""Computation element by element: from a coordinate to the element there."""
+"""Element-wise computation: from a coordinate to the element there."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..description import Description
 from ..elements import bits_of, computed, from_bits, stored
 from ..tensor import TensorDesc
 
-_CHUNK = 1 << 20  # elements at a time; their coordinates take 8 bytes each, several times over
+_CHUNK = 1 << 20  # elements per chunk; their coordinates take several times 8 bytes each
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Uniforms(NamedTuple):
-    """What a shader is told about a description, by the shader's names.
+    """What a shader is told about a description, by the names used in the shader.
 
-    Switches become macros; elements are numbers of a tensor's type, scalars integers and floats, and arrays
-    have one entry for each dimension.
+    Switches become macros; elements are numbers of a tensor's type, scalars are integers and floats, and
+    arrays have one entry per dimension.
     """
 
     switches: Mapping[str, int] = _NONE
@@ -33,9 +33,9 @@ class Uniforms(NamedTuple):
 
 @dataclass(frozen=True)
 class Shader:
-    """How the shader names tensors: by buffer, the macros of those read, and of those whose limits it needs.
+    """The tensors of a shader: by buffer, the macros of those it reads and of those whose limits it needs.
 
-    `aligned`: it reads every tensor at the coordinate that it writes.
+    `aligned`: it reads every tensor at the coordinate it writes.
     """
 
     aligned: bool
@@ -45,10 +45,10 @@ class Shader:
 
 
 class Map(NamedTuple):
-    """At each coordinate of `over`, stores the element there in `output`: at `place` where that is given.
+    """Stores an element in `output` for each coordinate of `over`; `place` says where, if it differs.
 
-    Where `over` is an array of tensors, each is gone through in turn. `moves` are the tensors whose
-    elements are copied as they are, `bits` those whose elements are taken as the bits that they are.
+    If `over` is an array of tensors, they are processed in turn. `moves` are the tensors whose elements are
+    copied unchanged, `bits` those whose elements are read as raw bits.
     """
 
     desc: Description
@@ -69,7 +69,7 @@ class Map(NamedTuple):
             array, tensor = arrays[name], getattr(self.desc, name)
             if number is not None:
                 array, tensor = array[number], tensor[number]
-            # Where a condition chooses another value, a coordinate may be outside.
+            # A coordinate may be out of bounds if a condition selects another value.
             inside = tuple(np.clip(c, 0, size - 1) for c, size in zip(at, tensor.Sizes, strict=True))
             return bits_of(array[inside]) if name in self.bits else computed(array[inside], tensor.DataType)
 
@@ -89,7 +89,7 @@ class Map(NamedTuple):
 
 
 def _chunks(tensor: TensorDesc) -> Iterator[tuple[tuple[slice, ...], Coordinates]]:
-    """Parts of a tensor, each with its coordinates: one open grid for every dimension."""
+    """Chunks of a tensor, each with its coordinates as an open grid, one array per dimension."""
     sizes = tensor.Sizes
     longest = sizes.index(max(sizes))
     others = int(np.prod(sizes, dtype=object)) // sizes[longest]

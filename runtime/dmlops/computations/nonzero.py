@@ -1,4 +1,4 @@
-"""The coordinates of the elements that are not zero."""
+"""The coordinates of the nonzero elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..description import Description
 
 @dataclass(frozen=True)
 class Nonzero:
-    """How many elements are not zero, and their coordinates: a row for each, in row-major order, then zeros.
+    """The number of nonzero elements, and their coordinates: one row each, in row-major order, then zeros.
 
     A row has the last dimensions of the coordinate, as many as `coordinates` has columns.
     """

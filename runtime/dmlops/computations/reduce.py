@@ -1,4 +1,4 @@
-"""Reductions: one value of all elements along the axes, or, from that, one for each of them."""
+"""Reductions: one value from all elements along the axes, or one for each element derived from it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Step = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Steps:
-    """A function of a set of elements: `combine` or `better`, and of the other steps those that do anything.
+    """The steps of a reduction: `combine` or `better`, and those others that are not trivial.
 
-    `shift(x, y)`: the shift of a set from those of two parts; that of an element is the element. The steps
-    below are told it, but 0 in its place where it is infinite.
-    `map(x, shift)`: what stands for an element.
-    `combine(x, y)`: what stands for two parts together, in any order.
-    `move(x, old, new)`: what stands for a part, mapped with one shift, as though mapped with another.
-    `better(x, y)`: whether x is to be chosen rather than y; the result is the index of the element chosen.
-    `finish(x, shift, count)`: the result, from what stands for all `count` elements.
-    `each(x, result, shift)`: what is stored for an element; `better` makes `result` 1 for the element chosen
-    and 0 for all others.
-    `each_mapped(x, result)`: the same, but from what stands for the element.
+    `shift(x, y)`: the shift of a set, from the shifts of its two parts; for a single element, the element
+    itself. The steps below get this shift, or 0 if it is infinite.
+    `map(x, shift)`: the mapped value of an element.
+    `combine(x, y)`: the combined value of two parts, in either order.
+    `move(x, old, new)`: the value of a part mapped with the shift `old`, as if mapped with `new`.
+    `better(x, y)`: whether x is chosen over y; the result is then the index of the chosen element.
+    `finish(x, shift, count)`: the result, from the combined value of all `count` elements.
+    `each(x, result, shift)`: what is stored for an element; with `better`, `result` is 1 for the chosen
+    element and 0 for all others.
+    `each_mapped(x, result)`: the same, but from the element's mapped value.
     """
 
     combine: Step | None = None
@@ -43,16 +43,16 @@ class Steps:
 
     @property
     def is_each(self) -> bool:
-        """Whether there is something to store for each element, not for each set."""
+        """Whether a value is stored for each element rather than for each set."""
         return self.each is not None or self.each_mapped is not None
 
 
 @dataclass(frozen=True)
 class Reduce:
-    """Applies a function to each set of elements that differ in their coordinates along `axes` only.
+    """Applies a function to each set of elements whose coordinates differ only along `axes`.
 
-    `function` tells which of `steps` hold, where it is absent those that always do. A set is combined half by
-    half, in the type that elements are computed in: errors grow with the logarithm of the number of elements.
+    `function` selects among `steps`; without it, there is only one entry. Sets are combined by halves, in the
+    type in which elements are computed, so errors grow with the logarithm of the number of elements.
     """
 
     desc: Description
@@ -70,7 +70,7 @@ class Reduce:
 
     @property
     def dimensions(self) -> tuple[list[int], list[int]]:
-        """The dimensions that are kept, and those that are reduced: an axis given twice is reduced once."""
+        """The dimensions that are kept and those that are reduced; an axis given twice is reduced once."""
         reduced = sorted(set(self.axes))
         rank = getattr(self.desc, self.input).DimensionCount
         return [d for d in range(rank) if d not in reduced], reduced
@@ -97,7 +97,7 @@ class Reduce:
         return self.case.each(sets, result, shift)
 
     def _result(self, sets: Any) -> tuple[Any, Any]:
-        """The result of each set, or the index of the element chosen, and the shift; columns both."""
+        """The result of each set, or the index of the chosen element, and the shift; both as columns."""
         steps = self.case
         if steps.better is not None:
             return self._chosen(sets), None
@@ -129,7 +129,7 @@ class Reduce:
 
 
 def _combined(combine: Step, sets: Any) -> Any:
-    """What stands for each whole set: the first half joined with the second, again and again."""
+    """The combined value of each whole set: the first half is combined with the second, repeatedly."""
     while sets.shape[1] > 1:
         half = sets.shape[1] // 2
         joined = combine(sets[:, :half], sets[:, half : 2 * half])

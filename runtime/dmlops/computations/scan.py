@@ -1,4 +1,4 @@
-"""Scans: along an axis, what all elements so far come to."""
+"""Scans: the combination of all elements up to each one along an axis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..elements import computed, stored
 
 @dataclass(frozen=True)
 class Steps:
-    """How elements are put together: an associative operation on `x` and `y`, and its neutral element."""
+    """How elements are combined: an associative operation on `x` and `y`, and its neutral element."""
 
     identity: Callable[..., Any]
     combine: Callable[..., Any]
@@ -22,9 +22,9 @@ class Steps:
 
 @dataclass(frozen=True)
 class Scan:
-    """The combination of the elements up to each one along `axis`: with it, or without where `exclusive`.
+    """For each element, the combination of those up to it along `axis`, itself excluded if `exclusive`.
 
-    `decreasing`: the way is from the last element to the first.
+    `decreasing`: from the last element to the first.
     """
 
     desc: Description
@@ -36,7 +36,7 @@ class Scan:
     steps: Mapping[str, Steps]
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """The output, put together one by one in the type that elements are computed in."""
+        """The output, combined one by one in the type in which elements are computed."""
         data_type = getattr(self.desc, self.input).DataType
         step = self.steps["ALWAYS"]
         elements = np.moveaxis(computed(arrays[self.input], data_type), self.axis, 0)

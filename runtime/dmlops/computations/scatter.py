@@ -1,4 +1,4 @@
-"""Scatters: a tensor with some of its elements replaced, where indices say."""
+"""Scatters: a tensor with some of its elements replaced, at places given by indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..elements import computed
 class Scatter:
     """The input, with each element of `updates` stored at its `place`.
 
-    Of several updates of one element the last in row-major order stays.
+    If several updates go to the same element, the last one in row-major order wins.
     """
 
     desc: Description
@@ -28,7 +28,7 @@ class Scatter:
     place: Callable[..., Coordinates]
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """The output, with the bits of its elements as they are in input and updates."""
+        """The output; elements keep the bits they have in the input and the updates."""
 
         def load(name: str, at: Coordinates) -> Any:
             return computed(arrays[name][at], getattr(self.desc, name).DataType)
@@ -36,7 +36,7 @@ class Scatter:
         updates = arrays[self.updates]
         result = np.array(arrays[self.input])
         where = self.place(self.desc, tuple(np.ogrid[tuple(map(slice, updates.shape))]), load)
-        # One index an element: only then is the order of assignments that of the elements.
+        # With one flat index per element, NumPy assigns in the order of the elements.
         flat = np.ravel_multi_index(np.broadcast_arrays(*where), result.shape)
         result.reshape(-1)[np.broadcast_to(flat, updates.shape).reshape(-1)] = updates.reshape(-1)
         return {self.output: result}

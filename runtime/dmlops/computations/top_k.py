@@ -13,10 +13,10 @@ from ..description import Description
 
 @dataclass(frozen=True)
 class TopK:
-    """The `count` first elements of each line, and their places in it, once the line is sorted.
+    """The first `count` elements of each line in sorted order, and their positions in the line.
 
-    `largest`: greatest first, else least first. NaN is greater than any number; of equal elements, such as
-    zeros of either sign, the first in the line comes first.
+    `largest`: greatest first, otherwise least first. NaN is greater than any number; of equal elements, which
+    include zeros of either sign, the first in the line comes first.
     """
 
     desc: Description
@@ -28,10 +28,11 @@ class TopK:
     largest: bool
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """Values with the bits they have in the input, and indices."""
+        """The values, with the bits they have in the input, and the indices."""
         values = arrays[self.input]
         backward = np.flip(values, self.axis)
-        # NumPy's order has NaN last. Turned around, so are lines of equal elements: hence from back to front.
+        # NumPy sorts NaN last. Reversing the order reverses equal elements too, so lines are sorted back to
+        # front.
         order = np.argsort(backward if self.largest else values, self.axis, kind="stable")
         if self.largest:
             order = values.shape[self.axis] - 1 - np.flip(order, self.axis)

@@ -1,4 +1,4 @@
-"""What operators compute: one module an operator, made from the `compute` sections of the specs."""
+"""What operators compute: one module per operator, generated from the `compute` sections of the specs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..description import Description
 def computation(desc: Description) -> Any:
     """The computation of a valid description: an object of one of the classes in `computations`.
 
-    Raises NotImplementedError for operators whose computation the registry does not hold.
+    Raises NotImplementedError if the registry does not define the operator's computation.
     """
     return _module(desc.OPERATOR).computation(desc)
 

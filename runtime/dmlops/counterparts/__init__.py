@@ -1,4 +1,4 @@
-"""What ONNX, WebNN and DirectMLX have for DirectML's operators, and descriptions for their nodes."""
+"""The counterparts of DirectML's operators in ONNX, WebNN and DirectMLX, and descriptions for their nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..registry import operator_name
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What does not carry over, where `when` holds; "" where a node alone does not tell."""
+    """A feature that cannot be mapped if `when` holds; "" if a node alone cannot tell."""
 
     when: str
     says: str
@@ -22,7 +22,9 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator: an expression for each member. `over`: done for each further tensor of that input."""
+    """One operator, with an expression for each member. `over`: repeated for each further tensor of that
+    input.
+    """
 
     operator: str
     desc: Mapping[str, str]
@@ -31,7 +33,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Operators in a row, where `when` holds; `tensors` are those between them: data type and sizes."""
+    """A sequence of operators, used if `when` holds; `tensors` are the intermediate ones: data type and
+    sizes.
+    """
 
     when: str
     let: Mapping[str, str]
@@ -41,11 +45,11 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """An operation in the versions `first` to `last` (None: to the newest) of its operator set.
+    """An operation in versions `first` to `last` (None: up to the newest) of its operator set.
 
-    Names of inputs and outputs end in "?" where they are optional, in "*" where there are several. `infers`
-    has data type and sizes of outputs that nobody else infers. `none` says why nothing computes it, `host`
-    why nothing has to; `expands`: the standard defines it by others.
+    Names of inputs and outputs end in "?" if they are optional, in "*" if there can be several. `infers` has
+    the data type and sizes of outputs that nothing else infers. `none` says why no operator computes it,
+    `host` why none is needed; `expands`: the standard defines it in terms of other operations.
     """
 
     first: int
@@ -64,7 +68,7 @@ class Signature:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The DirectML operators of all forms, each once."""
+        """The DirectML operators of all forms, without duplicates."""
         return tuple(dict.fromkeys(step.operator for form in self.forms for step in form.steps))
 
 
@@ -80,16 +84,16 @@ class Operation:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The DirectML operators that compute it, each once."""
+        """The DirectML operators that compute it, without duplicates."""
         return tuple(dict.fromkeys(name for one in self.signatures for name in one.operators))
 
     def signature(self, version: int) -> Signature | None:
-        """Its form in a version of its operator set; None before the first that is known."""
+        """Its signature in a version of its operator set; None before the first known version."""
         return next((one for one in self.signatures if one.first <= version <= (one.last or version)), None)
 
 
 def operation(interface: str, name: str, domain: str = "") -> Operation | None:
-    """What is known of an operation; None if nothing is."""
+    """An operation by name; None if it is unknown."""
     return _operations().get((interface, domain, name))
 
 
@@ -99,7 +103,7 @@ def operations(interface: str) -> tuple[Operation, ...]:
 
 
 def of(operator: str) -> tuple[Operation, ...]:
-    """The operations that a DirectML operator helps to compute; KeyError for an unknown one."""
+    """The operations whose mapping uses a DirectML operator; KeyError for an unknown operator."""
     name = operator_name(operator)
     return tuple(one for one in _operations().values() if name in one.operators)
 
@@ -110,13 +114,13 @@ def directmlx(operator: str) -> tuple[str, ...]:
 
 
 def without_domain(domain: str) -> str:
-    """Why nothing of one of ONNX's domains has a counterpart; "" where that is not so."""
+    """Why nothing in one of ONNX's domains has a counterpart; "" if something does."""
     return str(data()["domains"].get(domain, ""))
 
 
 @cache
 def data() -> dict[str, Any]:
-    """The registry's counterparts as JSON has them."""
+    """The registry's counterparts as JSON values."""
     value: dict[str, Any] = json.loads(files(__package__).joinpath("counterparts.json").read_text("utf-8"))
     return value
 

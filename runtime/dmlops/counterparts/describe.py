@@ -17,12 +17,12 @@ from . import Form, Signature, Step, data
 from .evaluate import Evaluator
 from .tensors import Impossible, Tensor, Undecided, View
 
-COMMON_RANK = 4  # what operators took before they took any dimension count
+COMMON_RANK = 4  # the dimension count that early feature levels required
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A description, and what each of its tensors is; a list where the member is an array of them."""
+    """A description, and the tensor for each of its members; a list if the member is an array of tensors."""
 
     desc: Description
     views: Mapping[str, View | list[View]]
@@ -35,7 +35,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Descriptions that compute a node, one after the other."""
+    """Descriptions that compute a node, executed one after the other."""
 
     work: tuple[Work, ...]
 
@@ -47,7 +47,7 @@ class Plan:
         return max(known) if len(known) == len(levels) else None
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What the node writes, by tensor, in NumPy; `arrays` are what it reads, as the tensors say.
+        """Computes the node's outputs in NumPy, by tensor; `arrays` has its inputs.
 
         Raises what `dmlops.reference.run` raises.
         """
@@ -73,11 +73,11 @@ def _read(view: View | list[View], known: Mapping[tuple[str, bool], np.ndarray])
 
 
 def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
-    """The plans that the node's forms give, in the order of the registry.
+    """The plans from the node's forms, in the order of the registry.
 
-    `values` has views, attributes and None for what is absent, by name. Raises Impossible with the limit that
-    the node exceeds, or what is wrong with it, and Undecided where not enough is known of it, if there is no
-    plan.
+    `values` has views, attributes and None for what is absent, by name. If there is no plan, raises
+    Impossible with the limit that the node exceeds or what is wrong with it, or Undecided if too little is
+    known about it.
     """
     node = Evaluator(values, signature.let)
     for limit in signature.limits:
@@ -104,9 +104,11 @@ def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
 def best(
     signature: Signature, values: Mapping[str, Any], at: FeatureLevel | None = None
 ) -> tuple[Plan, FeatureLevel | None]:
-    """A plan, and the lowest feature level that accepts one; None if none does. Raises as `plans` does.
+    """The best plan, and the lowest feature level that accepts any; None if none does. Raises as `plans`
+    does.
 
-    The plan is the first that `at` accepts; else, and where none is asked for, that of the lowest level.
+    The plan is the first one that the level `at` accepts. If there is none, or no level is given, it is the
+    one with the lowest level.
     """
     chosen: Plan | None = None
     lowest: FeatureLevel | None = None
@@ -149,7 +151,7 @@ def _work(form: Form, node: Evaluator) -> Iterator[Work]:
 
 
 def _described(step: Step, node: Evaluator) -> Work:
-    """The description of one step; JSON's form of it is read like any other."""
+    """The description of one step, read from its JSON form like any other."""
     views: dict[str, View | list[View]] = {}
     members: dict[str, Any] = {}
     for name, text in step.desc.items():
@@ -176,7 +178,7 @@ def _json(view: View) -> dict[str, Any]:
 
 
 def at_common_rank(plan: Plan) -> Plan:
-    """The plan with leading sizes of 1, where they change nothing and a lower level may ask for them."""
+    """The plan with leading sizes of 1 added, if they change nothing and may lower the feature level."""
     return Plan(tuple(_deepened(work) for work in plan.work))
 
 

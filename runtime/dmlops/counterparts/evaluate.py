@@ -1,4 +1,4 @@
-"""Evaluates the expressions of counterparts for a node: dmlgen has checked them, nobody the node."""
+"""Evaluates counterpart expressions for a node; dmlgen has checked the expressions, but not the node."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Evaluator:
-    """The names of a node and the definitions that its expressions use.
+    """The names available to a node's expressions, and the definitions that they use.
 
-    `values` are views (lists of them for inputs of several tensors), attributes and None for what is absent.
-    `evaluate` raises Undecided or Impossible, and nothing else.
+    `values` are views (lists of views for inputs with several tensors), attributes, and None for what is
+    absent. `evaluate` raises only Undecided and Impossible.
     """
 
     def __init__(self, values: Mapping[str, Any], let: Mapping[str, str]) -> None:
@@ -164,7 +164,7 @@ def _limits(type_: str) -> tuple[Any, Any]:
 
 
 def _clipped(bounds: list[int], size: int, part: str) -> int:
-    """What a slice of Python means for that many entries: its first, its end or its count."""
+    """What a Python slice means for an array of that length: its first index, its end or its count."""
     start, end, step = bounds
     chosen = range(size)[slice(start, end, step)]
     if not chosen:
@@ -186,7 +186,7 @@ def _data_type(number: int) -> str:
 def _activations(
     names: list[str], alphas: list[float] | None, betas: list[float] | None, count: int
 ) -> list[Any]:
-    """Fused activations of recurrent networks; alphas and betas are used up in the order of the names."""
+    """Fused activations of recurrent networks; they take their alphas and betas from the lists in turn."""
     if len(names) != count:
         raise Impossible(f"{len(names)} activations where {count} are expected")
     left = {"alpha": list(alphas or ()), "beta": list(betas or ())}

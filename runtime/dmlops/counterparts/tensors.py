@@ -1,4 +1,4 @@
-"""Tensors of a node, and how a description may see them: with other sizes, strides and bits, never copied."""
+"""Tensors of a node, and the views a description can take: other sizes, strides and bits, without copying."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import numpy as np
 from ..enums import TensorDataType
 from ..tensor import TensorDesc
 
-LARGEST = 1 << 16  # numbers of a constant that expressions read
+LARGEST = 1 << 16  # largest constant that expressions can read, in numbers
 
 
 class Undecided(Exception):
-    """Something is not known before the model runs, or not without more information."""
+    """Something is not known before the model runs, or needs more information."""
 
 
 class Impossible(Exception):
-    """DirectML has no form of this node, or the node is not what its operator set says."""
+    """DirectML has no form of this node, or the node does not conform to its operator set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a graph. A dimension of `sizes` is a number, or a name or None where it is not known.
+    """A tensor of a graph. Each entry of `sizes` is a number, a symbolic name, or None if unknown.
 
-    `type` is DirectML's name of the data type, or in small letters another standard's where DirectML has
-    none; None where it is not known. Truth values are UINT8. What is `scalar` has one size, 1. What is
-    `inner` lies between two operators of one node. `array` has the values of a constant.
+    `type` is DirectML's name of the data type, or another standard's in lower case if DirectML has none; None
+    if unknown. Booleans are UINT8. A `scalar` tensor has a single size of 1. An `inner` tensor lies between
+    two operators of one node. `array` has the values of a constant.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A tensor as a description sees it. `steps` lead from the tensor's own array to the one that is seen."""
+    """A tensor as a description sees it. `steps` turn the tensor's own array into the one that is seen."""
 
     tensor: Tensor
     steps: tuple[tuple[str, Any, Any], ...] = ()
@@ -88,7 +88,7 @@ class View:
         return len(self.tensor.sizes)
 
     def reshaped(self, sizes: Iterable[int]) -> View:
-        """The same elements in other sizes; those of a view with strides may only gain or lose sizes of 1."""
+        """The same elements with other sizes; a view with strides can only gain or lose sizes of 1."""
         sizes, old = tuple(sizes), self.sizes
         if sizes == old:
             return self
@@ -110,12 +110,12 @@ class View:
         return self.reshaped(self.sizes + (1,) * (rank - self.rank))
 
     def channels(self, rank: int, axis: int) -> View:
-        """An array along one axis of that rank; a single element has sizes of 1 alone."""
+        """A one-dimensional array placed along one axis; a single element has only sizes of 1."""
         count = prod(self.sizes)
         return self.reshaped(count if d == axis else 1 for d in range(max(rank, 1)))
 
     def spread(self, sizes: Sequence[int]) -> View:
-        """Broadcast to those sizes, as NumPy does."""
+        """Broadcast to these sizes, by NumPy's rules."""
         sizes = tuple(sizes)
         if len(sizes) < self.rank:
             leading = self.sizes[: self.rank - len(sizes)]
@@ -149,7 +149,7 @@ class View:
         )
 
     def retyped(self, type_: str) -> View:
-        """The same bits as another data type of the same width."""
+        """The same bits reinterpreted as another data type of the same width."""
         old = TensorDataType[self.type].numpy
         new = TensorDataType[type_].numpy
         if old.itemsize != new.itemsize:
@@ -157,7 +157,7 @@ class View:
         return replace(self, steps=(*self.steps, ("retype", old, new)), type_=type_, sizes_=self.sizes)
 
     def desc(self) -> TensorDesc:
-        """The description of the tensor, with strides only where it is not packed."""
+        """The description of the tensor, with strides only if it is not packed."""
         sizes, strides = self.sizes, self.strides
         if strides is not None and all(
             s == 1 or a == b for s, a, b in zip(sizes, strides, packed(sizes), strict=True)
@@ -166,7 +166,7 @@ class View:
         return TensorDesc(self.type, sizes, Strides=strides)
 
     def read(self, array: np.ndarray) -> np.ndarray:
-        """What the description sees of the tensor's own array."""
+        """The view's array, given the tensor's own array."""
         for kind, _, what in self.steps:
             match kind:
                 case "reshape":
@@ -180,7 +180,7 @@ class View:
         return array
 
     def written(self, array: np.ndarray) -> np.ndarray:
-        """The tensor's own array, given what an operator wrote; one that is spread cannot be written."""
+        """The tensor's own array, given what an operator wrote; a broadcast view cannot be written."""
         for kind, before, what in reversed(self.steps):
             match kind:
                 case "reshape":
@@ -203,7 +203,7 @@ def packed(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def constant(values: Any, type_: str, sizes: Sequence[int]) -> View:
-    """A new tensor of known values: one for all elements, or one for each."""
+    """A new tensor with known values: one for all elements, or one each."""
     sizes = tuple(sizes)
     if type_ not in TensorDataType.__members__ or prod(sizes) > LARGEST:
         raise Impossible(f"no constant of type {type_} and sizes {list(sizes)}")

@@ -1,9 +1,9 @@
-"""`python -m dmlops.dxdispatch.cases`: the models of test cases, one case of a matrix a line.
+"""`python -m dmlops.dxdispatch.cases`: makes models from test cases, one per line.
 
-The generator runs this over the matrices. Each line in is a case as matrices have it. Each line out has its
-`models` by kind ("directml", "shader"), the `files` of its outputs with their tensors, in `why`, by kind,
-what stood in the way of a model, and in `sources`, by name, the shaders that no line before has needed. With
-the argument `--no-shaders` there is only the model of the operator.
+The generator runs this over the matrices. Each input line is a case as in a matrix. Each output line has its
+`models` by kind ("directml", "shader"), the `files` of its outputs with their tensors, in `why`, by kind, the
+reason for a missing model, and in `sources`, by name, the shaders that no earlier line has needed. With
+`--no-shaders`, only the model of the operator is made.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .models import (
     to_json_tensor,
 )
 
-COMPILER_MISSING = 3  # exit status; standard error says where a compiler is looked for
+COMPILER_MISSING = 3  # exit status; standard error says where the compiler was looked for
 
 
 def models_of(case: Json, with_shaders: bool) -> Json:
-    """The models of a case, and why there is none of a kind."""
+    """The models of a case, and for each kind without one the reason."""
     answer: Json = {"models": {}, "why": {}, "files": {}}
     try:
         desc = from_json({"type": case["type"], "desc": case["desc"]})
@@ -63,7 +63,7 @@ def _try(answer: Json, kind: str, made: Callable[[], Json]) -> None:
 
 
 def inputs_of(case: Json, desc: Description) -> dict[str, Any]:
-    """The arrays in a case with data, as `dmlops.reference.run` takes them."""
+    """The arrays of a case with data, as `dmlops.reference.run` takes them."""
     return {name: _arrays(getattr(desc, name), elements) for name, elements in case["inputs"].items()}
 
 
@@ -74,7 +74,7 @@ def _arrays(tensor: TensorDesc | tuple[TensorDesc, ...], elements: list[Any]) ->
 
 
 def _array(tensor: TensorDesc, elements: Iterable[Any]) -> np.ndarray:
-    """Elements as matrices have them; strings are numbers, too."""
+    """Elements as in matrices; strings stand for numbers, too."""
     kind = tensor.DataType.numpy
     number = float if kind.kind == "f" else int
     return np.array([number(one) for one in elements], kind).reshape(tensor.Sizes)

@@ -1,4 +1,4 @@
-"""Buffers that were written, compared with the elements that are expected."""
+"""Compares the buffers that were written with the expected elements."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..quoting import shown
 from .buffers import buffer_length, buffer_type
 from .index import Output, Unreadable
 
-_HEADER = 1 << 16  # bytes that the head of a file of NumPy's may take
+_HEADER = 1 << 16  # largest header of a NumPy file, in bytes
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first element that differs, and how many do. `ulp`: units in the last place; None for no float."""
+    """The first element that differs, and how many do. `ulp`: units in the last place; None for integers."""
 
     tensor: str
     coordinate: tuple[int, ...]
@@ -34,12 +34,12 @@ class Difference:
 
 
 def largest_file(output: Output) -> int:
-    """The bytes that the file of an output has at most."""
+    """The largest size of an output's file, in bytes."""
     return _HEADER + buffer_length(output.tensor.size_in_bytes)
 
 
 def elements_of(output: Output, data: bytes) -> np.ndarray:
-    """The elements in the file of an output. Raises Unreadable for another file; nothing is unpickled."""
+    """The elements in an output's file. Raises Unreadable for any other file; nothing is unpickled."""
     file = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(file)
@@ -48,7 +48,7 @@ def elements_of(output: Output, data: bytes) -> np.ndarray:
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, fortran, data_type = read(file)
-    except Exception:  # the head is a literal of Python, which fails in many ways
+    except Exception:  # the header is a Python literal, which can fail in many ways
         raise Unreadable(f"{output.file} is not a NumPy file") from None
     wanted = buffer_type(output.tensor.DataType).numpy
     length = buffer_length(output.tensor.size_in_bytes)
@@ -63,7 +63,7 @@ def elements_of(output: Output, data: bytes) -> np.ndarray:
 
 
 def difference(output: Output, found: np.ndarray) -> Difference | None:
-    """Where elements are further from those expected than the tolerance; None where none is."""
+    """Where elements differ from the expected ones by more than the tolerance; None if none do."""
     wrong = [
         (at, expected, value)
         for at, (expected, value) in enumerate(zip(output.elements, found.ravel().tolist(), strict=True))
@@ -79,7 +79,7 @@ def difference(output: Output, found: np.ndarray) -> Difference | None:
 
 
 def _is_close(output: Output, expected: float, found: float) -> bool:
-    """By the tolerance; NaN is NaN, and an infinity is near nothing else."""
+    """Whether two elements agree within the tolerance; NaN equals NaN, and an infinity only itself."""
     if expected == found or (expected != expected and found != found):
         return True
     if not (output.absolute or output.relative) or not (math.isfinite(expected) and math.isfinite(found)):
@@ -88,13 +88,13 @@ def _is_close(output: Output, expected: float, found: float) -> bool:
 
 
 def _ulp(data_type: np.dtype, expected: float, found: float) -> int | None:
-    """How many floats lie from one to the other; None for integers, and where there is no number."""
+    """The distance between two floats in ULPs; None for integers, and if one is not a number."""
     if data_type.kind != "f" or math.isnan(expected) or math.isnan(found):
         return None
     return abs(_place(data_type, expected) - _place(data_type, found))
 
 
 def _place(data_type: np.dtype, value: float) -> int:
-    """The place of a float among all of its type; 0 and -0 have the same."""
+    """The rank of a float among all floats of its type; 0 and -0 have the same."""
     bits = int(np.array(value, data_type).view(f"i{data_type.itemsize}"))
     return bits if bits >= 0 else -(bits & ~(-1 << 8 * data_type.itemsize - 1))

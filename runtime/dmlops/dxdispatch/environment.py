@@ -1,4 +1,4 @@
-"""What results were made with: `run.json`, as the script for Windows writes it."""
+"""The environment of results: `run.json`, as the Windows script writes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOADED = re.compile(r"- Loaded Version\s*: *(.+)")
 
 @dataclass(frozen=True)
 class Environment:
-    """Windows, the adapter asked for, and the lines that DxDispatch prints of adapters and dependencies."""
+    """Windows, the requested adapter, and what DxDispatch prints about adapters and dependencies."""
 
     windows: str
     adapter: str
@@ -25,7 +25,7 @@ class Environment:
     dependencies: tuple[str, ...]
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """What a report begins with."""
+        """The facts at the top of a report."""
         yield "Windows", self.windows
         name, driver = self._adapter()
         yield "adapter", name
@@ -34,7 +34,7 @@ class Environment:
             yield part, self._version(part)
 
     def _adapter(self) -> tuple[str, str]:
-        """The first adapter with the name that was asked for, which is the one that DxDispatch takes."""
+        """The first adapter with the requested name, which is the one that DxDispatch uses."""
         for place, line in enumerate(self.adapters):
             if not line.startswith("-") and self.adapter in line:
                 details = self.adapters[place + 1 : place + 2]
@@ -43,7 +43,7 @@ class Environment:
         return self.adapter, "unknown"
 
     def _version(self, part: str) -> str:
-        """The version of a library that DxDispatch has loaded; what follows its heading up to the next."""
+        """The version of a library that DxDispatch has loaded: the text between its heading and the next."""
         lines = iter(self.dependencies)
         for line in lines:
             if line == f"{part}:":
@@ -57,7 +57,7 @@ class Environment:
 
 
 def read_environment(results: Path, cases: Path) -> Environment:
-    """The record of a folder of results, which must be of these cases. Raises Unreadable."""
+    """The record of a results folder, which must belong to these cases. Raises Unreadable."""
     if not (results / "run.json").is_file():
         raise Unreadable("there are no results: run.json is missing, which Run-Cases.ps1 writes first")
     match read_json(results / "run.json", _LONGEST):

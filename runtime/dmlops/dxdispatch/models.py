@@ -1,8 +1,8 @@
-"""Models for DxDispatch: DirectML's operator, or this registry's shaders, over buffers of the same bytes.
+"""Models for DxDispatch: DirectML's operator, or this registry's shaders, on buffers with the same bytes.
 
-DxDispatch's parser (DxDispatch/src/model in the repository of DirectML) asks for more than the JSON form of
-descriptions does: every count, every required member, enumerators by name. Where one is missing DirectML is
-never asked, so what a model cannot say raises Inexpressible here.
+DxDispatch's parser (DxDispatch/src/model in the DirectML repository) requires more than the JSON form of
+descriptions does: every count, every required member, enumerators by name. If one is missing, DxDispatch
+fails before it calls DirectML, so descriptions that a model cannot express raise Inexpressible here.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from .buffers import buffer_length, buffer_type
 Json = dict[str, Any]
 
 UNWRITTEN = 0xC3  # every byte of an output before the operator runs
-SHADERS = "../../shaders"  # as seen from a model
-_CONSTANTS = 256  # bytes, of which Direct3D 12 wants a constant buffer to be a whole number
+SHADERS = "../../shaders"  # relative to a model
+_CONSTANTS = 256  # Direct3D 12 requires constant buffer sizes to be multiples of this, in bytes
 _FIRST_NAMES = {name: alias for alias, name in ALIASES.items()}
 
 
 class Inexpressible(Exception):
-    """A model of DxDispatch cannot hold the description; the message says what is in the way."""
+    """A DxDispatch model cannot express the description; the message says why."""
 
 
 def operator_model(desc: Description, inputs: Mapping[str, Any] | None = None) -> Json:
-    """A model that has DirectML create the operator and, given its inputs, run it and write its outputs.
+    """A model in which DirectML creates the operator and, if inputs are given, runs it and writes its
+    outputs.
 
-    `inputs` are as `dmlops.reference.run` takes them. The files are called as `output_files` says.
+    `inputs` are as for `dmlops.reference.run`. The files are named as in `output_files`.
     """
     model: Json = {"resources": {}, "dispatchables": {"operator": operator_json(desc)}, "commands": []}
     if inputs is not None:
@@ -51,9 +52,9 @@ def operator_model(desc: Description, inputs: Mapping[str, Any] | None = None) -
 
 
 def shader_model(desc: Description, inputs: Mapping[str, Any]) -> Json:
-    """A model that runs the plan of a valid description with the shaders in SHADERS.
+    """A model that runs the plan of a valid description, using the shaders in SHADERS.
 
-    Raises Unsupported where there is no plan, GpuUnavailable where there is no compiler, CompileError.
+    Raises Unsupported if there is no plan, GpuUnavailable if there is no compiler, CompileError.
     """
     work = planned(desc)
     resources = _tensor_buffers(desc, inputs, work.cleared)
@@ -88,12 +89,12 @@ def shaders_of(model: Json) -> Iterator[str]:
 
 
 def output_files(desc: Description) -> dict[str, tuple[str, TensorDesc]]:
-    """For each output tensor, by its name as a buffer, the file that models write its buffer to."""
+    """For each output tensor, by the name of its buffer, the file to which models write the buffer."""
     return {name: (_file(name), tensor) for name, tensor in tensor_names(desc, "output")}
 
 
 def operator_json(desc: Description) -> Json:
-    """A description as DxDispatch's parser wants it. Raises Inexpressible."""
+    """A description in the form that DxDispatch's parser requires. Raises Inexpressible."""
     try:
         desc.to_ctypes()
     except ValueError as error:
@@ -128,7 +129,7 @@ def _operator(desc: Description, is_fused: bool) -> Json:
 
 
 def _member(member: Member, value: Any, plain: Any) -> Any:
-    """A member or an entry of it; `plain` is its JSON form."""
+    """A member or one entry of it; `plain` is its JSON form."""
     if isinstance(value, TensorDesc):
         return _tensor(member.name, value)
     if isinstance(value, Description):
@@ -149,7 +150,7 @@ def _tensor(name: str, tensor: TensorDesc) -> Json:
 
 
 def to_json_tensor(tensor: TensorDesc) -> Json:
-    """The fields of a tensor, none left out but strides."""
+    """All fields of a tensor, except that strides can be missing."""
     fields = {
         "DataType": _name("TENSOR_DATA_TYPE", tensor.DataType),
         "Sizes": list(tensor.Sizes),
@@ -166,7 +167,7 @@ def _name(enum: str, value: int) -> str | int:
 
 
 def _scalar(value: float, typed_by: Any) -> Any:
-    """A union of number types: the number, or the field of the type where a number cannot say it."""
+    """A scalar union: the number itself, or the field of its type if a number cannot express it."""
     data_type = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
     if not isinstance(data_type, TensorDataType) or data_type.bits < 8:
         raise Inexpressible(f"a scalar of the data type {data_type} is not read")
@@ -187,13 +188,13 @@ def _shader(operator: str, arguments: list[str]) -> Json:
 
 
 def _view(resource: Resource, buffer: Json) -> Json:
-    """The whole of a buffer as the structures of a shader's resource."""
+    """The whole buffer, viewed as the structures of a shader's resource."""
     count = _bytes_of(buffer) // resource.stride
     return {"name": resource.buffer, "elementCount": count, "elementSizeInBytes": resource.stride}
 
 
 def _bindings(desc: Description) -> Json:
-    """The buffers of each tensor member, an array's in its order."""
+    """The buffers of each tensor member, those of an array in order."""
     bound: dict[str, Any] = {}
     for role in ("input", "output"):
         for name, _ in tensor_names(desc, role):
@@ -217,7 +218,9 @@ def _file(name: str) -> str:
 
 
 def _tensor_buffers(desc: Description, inputs: Mapping[str, Any], cleared: Iterable[str]) -> Json:
-    """The buffers of all tensors by name: inputs with their bytes, outputs with UNWRITTEN or 0 if cleared."""
+    """The buffers of all tensors by name: inputs with their bytes, outputs filled with UNWRITTEN, or 0 if
+    cleared.
+    """
     tensors = dict(tensor_names(desc, "input"))
     buffers: Json = {}
     for name, data in contents(desc, inputs):
@@ -253,5 +256,5 @@ def _bytes_of(resource: Json) -> int:
 
 
 def _number(value: float) -> float | str:
-    """A number as JSON has it; DxDispatch knows the others by name."""
+    """A number in JSON; DxDispatch takes NaN and infinities by name."""
     return value if isfinite(value) else str(value)

@@ -1,4 +1,4 @@
-"""Reports of verdicts: for people, for programs, for pages, and for systems that show tests."""
+"""Reports of verdicts: as text, JSON, Markdown and JUnit XML."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .verdicts import Run, Verdict
 
 VERSION = 1  # of the JSON form
 
-Facts: TypeAlias = Sequence[tuple[str, str]]  # what a report begins with: names and values
+Facts: TypeAlias = Sequence[tuple[str, str]]  # the top of a report: names and values
 
 
 def as_text(facts: Facts, runs: Sequence[Run]) -> str:
-    """What was run on what, every finding, why what was not run was not, and the sums."""
+    """What was run on what, every finding, why runs were skipped, and the totals."""
     lines = [f"{name}: {printable(value)}" for name, value in facts]
     lines += [""] * bool(lines)
     lines += [f"{run.verdict.value}: {_name(run)}: {printable(run.why)}" for run in runs if _is_told(run)]
@@ -44,7 +44,7 @@ def as_json(facts: Facts, runs: Sequence[Run]) -> str:
 
 
 def as_markdown(facts: Facts, runs: Sequence[Run]) -> str:
-    """A table of operators, and tables of what they are about."""
+    """A table of operators, followed by tables of findings."""
     lines = ["# Cases run with DxDispatch", ""]
     lines += [f"- {name}: {_cell(value)}" for name, value in facts]
     lines += ["", *_row("operator", "kind", *(one.value for one in Verdict)), _rule(2 + len(Verdict))]
@@ -62,7 +62,7 @@ def as_markdown(facts: Facts, runs: Sequence[Run]) -> str:
 
 
 def as_junit(facts: Facts, runs: Sequence[Run]) -> str:
-    """XML as JUnit writes it: a suite for each operator and kind; what was not run is skipped."""
+    """JUnit XML with a suite for each operator and kind; runs that did not take place are skipped tests."""
     root = ElementTree.Element("testsuites", _sums(runs))
     for (operator, kind), _ in _by_operator(runs).items():
         own = [run for run in runs if (run.case.operator, run.kind) == (operator, kind)]
@@ -107,7 +107,7 @@ def _run(run: Run) -> dict[str, Any]:
         told["difference"] = {
             "tensor": found.tensor,
             "coordinate": list(found.coordinate),
-            "expected": str(found.expected),  # JSON has no NaN, and rounds large integers
+            "expected": str(found.expected),  # JSON has no NaN, and readers round large integers
             "found": str(found.found),
             "ulp": found.ulp,
             "count": found.count,
@@ -123,12 +123,12 @@ def _by_operator(runs: Sequence[Run]) -> dict[tuple[str, str], Counter[Verdict]]
 
 
 def _is_told(run: Run) -> bool:
-    """Whether a report says what was found."""
+    """Whether a report mentions a run individually."""
     return run.verdict.is_finding or run.verdict is Verdict.CHOICE
 
 
 def _not_run(runs: Sequence[Run]) -> list[tuple[str, int]]:
-    """Why runs were not run, the most frequent reason first."""
+    """The reasons why runs did not take place, most frequent first."""
     return Counter(run.why for run in runs if run.verdict is Verdict.NOT_RUN).most_common()
 
 
@@ -145,7 +145,7 @@ def _rule(columns: int) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that ends no cell and begins no markup."""
+    """Text that cannot end a table cell or start markup."""
     line = printable(text)
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
         line = line.replace(character, entity)

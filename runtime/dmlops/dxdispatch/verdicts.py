@@ -1,4 +1,4 @@
-"""What became of each run, beside what its case expects."""
+"""The outcome of each run, compared with what its case expects."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..quoting import printable
 from .comparison import Difference, difference, elements_of, largest_file
 from .index import Case, Output, Unreadable, read_bytes, read_json
 
-DIRECTML = "directml"  # the kind of run that asks DirectML; others run shaders
+DIRECTML = "directml"  # the kind of run that executes DirectML; other kinds run shaders
 
 
 class Verdict(Enum):
-    """`is_finding`: something is wrong, with DirectML, its driver, or this registry."""
+    """The outcome of a run. `is_finding`: something is wrong with DirectML, its driver, or this registry."""
 
     AGREE = "agree"
     DIFFER = "differ"
@@ -36,7 +36,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Run:
-    """A verdict on one run of a case, with the reason for it where it is not that both agree."""
+    """The verdict on one run of a case, with the reason unless both agree."""
 
     case: Case
     kind: str
@@ -46,26 +46,26 @@ class Run:
 
 
 class _Outcome(NamedTuple):
-    """What DxDispatch did: "accepted", "refused", or what a Verdict is called; and its words."""
+    """What DxDispatch did: "accepted", "refused", or the name of a Verdict; and its message."""
 
-    state: Verdict | None  # None: it ran to its end
+    state: Verdict | None  # None: it completed
     why: str = ""
 
 
 _REFUSED = "80070057"  # E_INVALIDARG
 _UNSUPPORTED = {"887A0004": "DXGI_ERROR_UNSUPPORTED", "80004001": "E_NOTIMPL"}
 _RESULT = re.compile(r"\b(?:0x)?(8[0-9A-Fa-f]{7})\b")
-_BEFORE = re.compile(  # what DxDispatch says where it has not come to the operator
+_BEFORE = re.compile(  # DxDispatch's messages if it fails before reaching the operator
     "Failed to (?:parse command-line arguments|create adapter|create a device|parse the model).*"
 )
 _CREATING = re.compile("ERROR (?:creating dispatchable|while initializing).*")
-_LONGEST_TEXT = 1 << 20  # bytes of what a run printed that are read
+_LONGEST_TEXT = 1 << 20  # bytes read of what a run printed
 _LONGEST_RECORD = 1 << 16
 _LONGEST_REASON = 200  # characters
 
 
 def verdicts(cases: list[Case], results: Path) -> Iterator[Run]:
-    """A verdict on each run of each case, from the folder of results."""
+    """Yields a verdict for each run of each case, from the folder of results."""
     for case in cases:
         for kind, name in case.runs.items():
             yield _verdict(case, kind, results / name)
@@ -112,7 +112,7 @@ def _outcome(kind: str, folder: Path) -> _Outcome:
 
 
 def _not_created(kind: str, said: str) -> _Outcome:
-    """What is meant by a failure to create or compile an operator or a shader: it depends on the HRESULT."""
+    """What a failure to create or compile an operator or a shader means, judging by its HRESULT."""
     codes = [code.upper() for code in _RESULT.findall(said)]
     if _REFUSED in codes and kind == DIRECTML:
         return _Outcome(Verdict.REFUSED, f"{_REFUSED}, E_INVALIDARG")
@@ -123,7 +123,7 @@ def _not_created(kind: str, said: str) -> _Outcome:
 
 
 def compared(case: Case, kind: str, outputs: Iterable[tuple[Output, np.ndarray]]) -> Run:
-    """The verdict on a run that has come to its end, by the outputs expected, each with what was found."""
+    """The verdict on a completed run, from the expected outputs, each with the actual elements."""
     for output, array in outputs:
         found = difference(output, array)
         if found is not None and case.choices:
@@ -139,7 +139,7 @@ def _read(output: Output, folder: Path) -> np.ndarray:
 
 
 def _text(path: Path) -> str:
-    """The beginning of what a run printed; nothing if there is no such file."""
+    """The beginning of what a run printed; empty if there is no such file."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -1,11 +1,11 @@
-"""ONNX models as DirectML would run them: each node's operators, and what these need.
+"""Maps ONNX models to DirectML: the operators of each node, and what they need.
 
-Needs the package `onnx`.
+Needs the `onnx` package.
 
-model = dmlops.onnx.read("model.onnx", level="5.0", dims={"batch": 1})
-model.level             # the lowest feature level that accepts what has a counterpart
-model.nodes[0].plan     # descriptions, or None and a `reason`
-dmlops.onnx.run(onnx.load("model.onnx"), {"x": array})  # what it computes, in NumPy
+    model = dmlops.onnx.read("model.onnx", level="5.0", dims={"batch": 1})
+    model.level             # the lowest feature level that accepts every mapped node
+    model.nodes[0].plan     # descriptions, or None and a `reason`
+    dmlops.onnx.run(onnx.load("model.onnx"), {"x": array})  # computes the model in NumPy
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model computes, by its DirectML operators in NumPy: slow, to be compared with what ONNX says."""
+"""Computes a model in NumPy, through its DirectML operators: slow, meant for comparison with ONNX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .package import onnx
 
 
 class NotRunnable(ValueError):
-    """A node has no descriptions, or none that the level accepts; the message says which node, and why."""
+    """A node has no descriptions, or none that the level accepts; the message says which and why."""
 
 
 def run(
@@ -24,9 +24,9 @@ def run(
     level: FeatureLevel | str | None = None,
     dims: Mapping[str, int] | None = None,
 ) -> dict[str, np.ndarray]:
-    """The outputs of an `onnx.ModelProto`, by name; each node in the form that is chosen for that level.
+    """The outputs of an `onnx.ModelProto`, by name; each node in the form that is chosen for the level.
 
-    Raises NotRunnable, Unreadable for what is no model, and what `dmlops.reference.run` raises.
+    Raises NotRunnable, Unreadable if it is not a valid model, and what `dmlops.reference.run` raises.
     """
     at = None if level is None else feature_level(level)
     model = whole(model, dims or {}, at)
@@ -53,7 +53,7 @@ def run(
 
 
 def plain(array: np.ndarray) -> np.ndarray:
-    """An array as descriptions have it: truth values and 4-bit integers in 8 bits, a dimension at least."""
+    """An array as descriptions have it: booleans and 4-bit integers in 8 bits, at least one dimension."""
     array = np.asarray(array)
     other = {"bool": np.uint8, "uint4": np.uint8, "int4": np.int8}.get(array.dtype.name)
     array = array if other is None else array.astype(other)

@@ -1,7 +1,7 @@
 """An ONNX graph with what is known of its tensors before it runs: data types, shapes, small constants.
 
 Models are not trusted: nothing but the file itself is read, sizes of constants are bounded, and whatever the
-`onnx` package raises is an Unreadable or leaves a tensor unknown.
+`onnx` package raises becomes Unreadable or leaves a tensor unknown.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .package import onnx
 
 ONNX = ("", "ai.onnx")
 RUNTIME = "com.microsoft"  # ONNX Runtime's domain
-OLDEST = 7  # of the operator set: what the registry has counterparts for
-DEEPEST = 4  # functions within functions
-LARGEST_FILE = 1 << 31  # bytes; what protobuf reads
+OLDEST = 7  # oldest operator set for which the registry has counterparts
+DEEPEST = 4  # functions nested within functions
+LARGEST_FILE = 1 << 31  # bytes; the most that protobuf reads
 
 _SHAPES = """
     Abs Add And Cast CastLike Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor
@@ -30,7 +30,7 @@ _SHAPES = """
     ReduceSum Reshape Shape Size Slice Sqrt Squeeze Sub Tile Transpose Unsqueeze Where
 """
 _FOLDED = frozenset(_SHAPES.split())
-"""What models compute shapes with."""
+"""The operators with which models compute shapes."""
 
 
 class Unreadable(Exception):
@@ -39,27 +39,29 @@ class Unreadable(Exception):
 
 @dataclass(slots=True)
 class Value:
-    """A tensor of the graph: its type as ONNX has it, and its values where they are known and few."""
+    """A tensor of the graph: its ONNX type, and its values if they are known and few."""
 
     type: Any = None
     array: np.ndarray | None = None
 
 
 def load(path: str) -> Any:
-    """The model of a file, as it is. Raises Unreadable, and OSError where there is no file to read."""
+    """The model in a file, unmodified. Raises Unreadable, and OSError if the file cannot be read."""
     with open(path, "rb") as file:
         content = file.read(LARGEST_FILE)
     model = onnx.ModelProto()
     try:
         model.ParseFromString(content)
-    except Exception as error:  # protobuf's own
+    except Exception as error:  # protobuf's own exceptions
         raise Unreadable(f"not an ONNX model: {_first_line(error)}") from None
     return model
 
 
 def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, str]] = ()) -> Any:
-    """The model with local functions written out, and with operators that the standard defines by others and
-    that have no form of their own, or are in `also`. Dimensions with these names are set. Raises Unreadable.
+    """The model with local functions inlined, and with some operators expanded as the standard defines them.
+
+    These are the operators without a form of their own, and those in `also`. Dimensions with the names in
+    `dims` are set. Raises Unreadable.
     """
     if not _is_text(model):
         raise Unreadable("not an ONNX model: a name is not UTF-8")
@@ -75,7 +77,7 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
         onnx.checker.check_model(model, full_check=False)
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
-    except Exception as error:  # the checker's, protobuf's, the inliner's
+    except Exception as error:  # from the checker, protobuf or the inliner
         raise Unreadable(f"not a valid model: {_first_line(error)}") from None
     model = _written_out(model, version or 1, also)
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
@@ -86,7 +88,7 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
 
 
 def _written_out(model: Any, version: int, also: Collection[tuple[str, str]]) -> Any:
-    """The model with such operators written out, where the inliner can do it: absent inputs may stop it."""
+    """The model with such operators expanded, if the inliner can do it: absent inputs may stop it."""
     left: set[tuple[str, str]] = set()
     for _ in range(DEEPEST):
         used = sorted(set(map(key, walk(model.graph))) - left)
@@ -96,15 +98,15 @@ def _written_out(model: Any, version: int, also: Collection[tuple[str, str]]) ->
             try:
                 typed = onnx.shape_inference.infer_shapes(
                     _with_defaults(model, [one])
-                )  # as definitions need it
+                )  # as definitions require
                 model = onnx.inliner.inline_selected_functions(typed, [one], inline_schema_functions=True)
-            except Exception:  # of many kinds; its nodes say what they lack
+            except Exception:  # many kinds; the nodes say what they lack
                 left.add(one)
     return model
 
 
 def _is_text(message: Any) -> bool:
-    """Whether all texts of a message, and of those in it, are texts; protobuf lets bytes through."""
+    """Whether all strings of a message are valid text, including nested ones; protobuf accepts bytes."""
     for field, value in message.ListFields():
         values = (value,) if isinstance(value, str | bytes) or hasattr(value, "ListFields") else value
         if field.type == field.TYPE_MESSAGE and not all(map(_is_text, values)):
@@ -115,8 +117,10 @@ def _is_text(message: Any) -> bool:
 
 
 def _cleaned(model: Any) -> Any:
-    """A copy in which tensors whose data is in other files are inputs, so that no other file is looked for,
-    and ONNX Runtime's operators are in its domain: some of them it puts into ONNX's."""
+    """A copy in which tensors with data in other files are inputs, so that no other file is looked for.
+
+    ONNX Runtime's operators are moved to its domain: some of them it registers in ONNX's.
+    """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     known = {one.name for one in copy.graph.input}
@@ -136,7 +140,7 @@ def _cleaned(model: Any) -> Any:
 
 
 def _with_defaults(model: Any, operators: Collection[tuple[str, str]]) -> Any:
-    """A copy in which nodes of these operators have all their defaults, which the inliner forgets."""
+    """A copy in which nodes of these operators have all default attributes, which the inliner drops."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     versions = {one.domain: one.version for one in copy.opset_import}
@@ -156,12 +160,12 @@ def key(node: Any) -> tuple[str, str]:
 
 
 def opset(model: Any) -> int | None:
-    """The version of ONNX's operator set that a model names; None if it names none."""
+    """The version of ONNX's operator set that a model imports; None if it imports none."""
     return next((one.version for one in model.opset_import if one.domain in ONNX), None)
 
 
 def walk(graph: Any) -> Iterator[Any]:
-    """The nodes of a graph and of the graphs within them."""
+    """The nodes of a graph and of its subgraphs."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:
@@ -170,7 +174,7 @@ def walk(graph: Any) -> Iterator[Any]:
 
 
 def symbols(model: Any) -> list[str]:
-    """The names of dimensions that are not set."""
+    """The names of symbolic dimensions."""
     found = {
         dim.dim_param
         for value in model.graph.input
@@ -181,7 +185,7 @@ def symbols(model: Any) -> list[str]:
 
 
 class Graph:
-    """What is known of the tensors of a graph; nodes are to be `entered` in their order."""
+    """What is known of the tensors of a graph; nodes must be `entered` in order."""
 
     def __init__(self, model: Any, graph: Any, outer: Graph | None = None) -> None:
         self.model = model
@@ -201,7 +205,7 @@ class Graph:
             )
 
     def tensor(self, name: str) -> Tensor:
-        """A tensor as descriptions need it."""
+        """A tensor in the form that descriptions need."""
         value = self.values.get(name) or Value()
         kind = value.type
         if kind is None or not kind.HasField("tensor_type"):
@@ -227,7 +231,7 @@ class Graph:
         )
 
     def enter(self, node: Any) -> None:
-        """Learns what follows for the outputs of a node from its inputs."""
+        """Records what the inputs of a node imply for its outputs."""
         found = self._inferred(node)
         for name, kind in found.items():
             if name and kind.WhichOneof("value"):
@@ -236,7 +240,7 @@ class Graph:
             self._fold(node)
 
     def _inferred(self, node: Any) -> dict[str, Any]:
-        """Types of the outputs: by ONNX, merged with what the model says, or by the registry."""
+        """Types of the outputs: inferred by ONNX and merged with those in the model, or from the registry."""
         domain = node.domain if node.domain not in ONNX else ""
         version = self.versions.get(domain, 1)
         known = operation("onnx", node.op_type, domain)
@@ -252,12 +256,12 @@ class Graph:
             found: dict[str, Any] = onnx.shape_inference.infer_node_outputs(
                 schema, node, types, constants, opset_imports=list(self.model.opset_import)
             )
-        except Exception:  # of many kinds; the outputs stay as the model has them
+        except Exception:  # many kinds; the outputs stay as in the model
             return {}
         return {name: self._merged(name, kind) for name, kind in found.items()}
 
     def _told(self, node: Any, signature: Signature) -> dict[str, Any]:
-        """Types of the outputs as the registry has them; those that are not known yet are left out."""
+        """Types of the outputs according to the registry; unknown ones are left out."""
         found: dict[str, Any] = {}
         numbers = {name: int(number) for number, name in data()["data_types"].items()}
         try:
@@ -273,7 +277,7 @@ class Graph:
         return found
 
     def named(self, node: Any, signature: Signature) -> dict[str, Any]:
-        """What the names of a signature are for this node: views, attributes, None for what is absent."""
+        """The values of a signature's names for this node: views, attributes, None for what is absent."""
         values: dict[str, Any] = dict(signature.attributes)
         for one in node.attribute:
             if one.name not in signature.attributes:
@@ -300,7 +304,7 @@ class Graph:
         return values
 
     def _merged(self, name: str, found: Any) -> Any:
-        """An inferred type; a dimension that it leaves open is as the model says."""
+        """An inferred type; a dimension that it leaves open is taken from the model."""
         old = self.values.get(name)
         if old is None or old.type is None or not found.HasField("tensor_type"):
             return found
@@ -314,7 +318,7 @@ class Graph:
         return found
 
     def _fold(self, node: Any) -> None:
-        """The values of a node's outputs, where they follow from few numbers."""
+        """The values of a node's outputs, if they depend on few numbers."""
         output = self.tensor(node.output[0]) if node.output else None
         if output is None or output.sizes is None or not all(isinstance(size, int) for size in output.sizes):
             return
@@ -334,7 +338,7 @@ class Graph:
                 return
         try:
             results = onnx.reference.ReferenceEvaluator(node, opsets=dict(self.versions)).run(None, given)
-        except Exception:  # a node that is not well formed
+        except Exception:  # the node is malformed
             return
         for name, result in zip(node.output, results, strict=False):
             if isinstance(result, np.ndarray | np.generic) and np.asarray(result).dtype.kind in "biuf":
@@ -342,7 +346,7 @@ class Graph:
 
 
 def _array(tensor: Any) -> np.ndarray | None:
-    """The values of an initializer that is small, and in the file itself."""
+    """The values of an initializer, if it is small and stored in the file itself."""
     if (
         tensor.data_location == onnx.TensorProto.EXTERNAL
         or prod(tensor.dims) > LARGEST
@@ -351,13 +355,13 @@ def _array(tensor: Any) -> np.ndarray | None:
         return None
     try:
         array: np.ndarray = onnx.numpy_helper.to_array(tensor)
-    except Exception:  # of many kinds: too few bytes, a type that is none
+    except Exception:  # many kinds: too few bytes, an unknown type
         return None
     return array if array.dtype.kind in "biuf" else None
 
 
 def attribute(one: Any) -> Any:
-    """The value of an attribute: a number, a text, a list of them, an array; None for anything else."""
+    """The value of an attribute: a number, a string, a list of them, an array; None for anything else."""
     value = None
     match one.type:
         case onnx.AttributeProto.STRING:

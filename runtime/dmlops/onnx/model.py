@@ -1,4 +1,4 @@
-"""A model, node by node: descriptions, the feature level that each needs, or the reason why there is none."""
+"""A model, node by node: descriptions, the feature level that each needs, or why there are none."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ Status = Literal["mapped", "refused", "host", "undecided", "impossible"]
 class Node:
     """A node of a model.
 
-    `status` is "mapped" where a feature level accepts its descriptions, "refused" where none does, "host"
-    where no operator is needed, "undecided" where something has to be known first, "impossible" where
-    DirectML has no form of it; `reason` says why. `level` is the lowest one that accepts some form, `plan` a
-    form for the level that was asked for, else for the lowest. `violations` are the rules that it breaks at
-    the level that was asked for, each with the number of its description. `expands`: ONNX defines its
-    operator by others.
+    `status` is "mapped" if a feature level accepts its descriptions, "refused" if none does, "host" if it
+    needs no operator, "undecided" if something has to be known first, "impossible" if DirectML has no form of
+    it; `reason` says why. `level` is the lowest one that accepts some form. `plan` is a form for the
+    requested level, or for the lowest one. `violations` are the rules that it breaks at the requested level,
+    each with the index of its description. `expands`: ONNX defines its operator in terms of others.
     """
 
     name: str
@@ -43,13 +42,13 @@ class Node:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """DirectML's operators, in the order in which they run."""
+        """DirectML's operators, in execution order."""
         return tuple(work.desc.OPERATOR for work in self.plan.work) if self.plan else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: its nodes in order, the level that was asked for, if any, and dimensions that are open."""
+    """A model: its nodes in order, the requested level, if any, and the dimensions that are open."""
 
     opset: int
     nodes: tuple[Node, ...]
@@ -58,29 +57,31 @@ class Model:
 
     @property
     def level(self) -> FeatureLevel | None:
-        """The lowest feature level that accepts every node that has descriptions; None if one is refused."""
+        """The lowest feature level that accepts every node with descriptions; None if none accepts one of
+        them.
+        """
         levels = [node.level for node in self.nodes if node.plan is not None]
         known = [level for level in levels if level is not None]
         return max(known, default=min(FeatureLevel)) if len(known) == len(levels) else None
 
     @property
     def complete(self) -> bool:
-        """Whether every node has descriptions that a level accepts, or needs none."""
+        """Whether every node has descriptions that some level accepts, or needs none."""
         return all(node.status in ("mapped", "host") for node in self.nodes)
 
     @property
     def runs(self) -> bool:
-        """Whether it is complete, and the level that was asked for, if any, accepts it."""
+        """Whether it is complete, and accepted by the requested level, if any."""
         return self.complete and (self.asked is None or (self.level or self.asked) <= self.asked)
 
 
 def read(
     source: Any, level: FeatureLevel | str | None = None, dims: Mapping[str, int] | None = None
 ) -> Model:
-    """What DirectML makes of a model, which is the path of a file or an `onnx.ModelProto`.
+    """Maps a model, given as a file's path or as an `onnx.ModelProto`, to DirectML.
 
-    `dims` sets dimensions that the model has by name. Raises Unreadable for what is no model, OSError for a
-    file that cannot be read, and ValueError for a level that does not exist.
+    `dims` sets symbolic dimensions by name. Raises Unreadable if it is not a valid model, OSError if a file
+    cannot be read, and ValueError for a level that does not exist.
     """
     at = None if level is None else feature_level(level)
     model = whole(load(source) if isinstance(source, str) else source, dims or {}, at)
@@ -88,8 +89,10 @@ def read(
 
 
 def whole(model: Any, dims: Mapping[str, int], at: FeatureLevel | None = None) -> Any:
-    """The model with functions written out, and with them operators that have no form of their own as they
-    are used, but a definition by others. Raises Unreadable."""
+    """The model with functions inlined and some operators expanded. Raises Unreadable.
+
+    An operator is expanded if it has no form of its own for the way it is used, but a definition by others.
+    """
     first = prepared(model, dims)
     if not any(_is_expandable(*key(node), opset(first) or 1) for node in walk(first.graph)):
         return first
@@ -118,7 +121,7 @@ def _nodes(model: Any, graph: Any, outer: Graph | None, at: FeatureLevel | None)
 
 
 def describe(graph: Graph, node: Any, at: FeatureLevel | None = None) -> Node:
-    """What DirectML makes of one node of a graph that has entered it."""
+    """Maps one node to DirectML; the graph must have entered it."""
     domain = node.domain if node.domain not in ONNX else ""
     name = node.name or next((output for output in node.output if output), "")
     known = operation("onnx", node.op_type, domain)

@@ -1,4 +1,4 @@
-"""The package `onnx`, which is loaded when something of it is first needed: it is an extra."""
+"""The `onnx` package, an extra, which is loaded on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class OnnxMissing(ImportError):
-    """The package `onnx` is not installed."""
+    """The `onnx` package is not installed."""
 
 
 class _Package:

@@ -1,4 +1,4 @@
-"""What there is to say of a model: JSON, a text, and a page. Names in models are not trusted."""
+"""Reports on a model as JSON, text and HTML. Names in models are not trusted."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ MARKS = {
     "undecided": ("open", "33"),
     "level": ("level", "31"),
 }
-"""Word and colour for each status; "level": the level that was asked for is too low."""
+"""Word and colour for each status; "level": the requested level is too low."""
 
 
 def status(model: Model, node: Node) -> str:
-    """The status of a node, or "level" where the level that was asked for does not accept it."""
+    """The status of a node, or "level" if the requested level does not accept it."""
     too_high = model.asked is not None and node.level is not None and node.level > model.asked
     return "level" if too_high else node.status
 
 
 def as_json(model: Model) -> dict[str, Any]:
-    """All of it as a JSON value."""
+    """The whole report as a JSON value."""
     level = model.level
     return {
         "dmlops": __version__,
@@ -67,7 +67,7 @@ def _node(model: Model, node: Node) -> dict[str, Any]:
 
 
 def as_text(model: Model, colour: bool) -> str:
-    """What a person wants to know first: what the model needs, its operators, and what is in the way."""
+    """A summary for people: what the model needs, its operators, and what keeps it from running."""
     lines = [headline(model), ""]
     rows = [("ONNX", "DirectML", "nodes", "level", "")]
     styles = [""]
@@ -92,7 +92,7 @@ def as_text(model: Model, colour: bool) -> str:
     return "\n".join(lines)
 
 
-SHOWN = 20  # nodes that a text explains
+SHOWN = 20  # most nodes that a text explains
 
 
 def headline(model: Model) -> str:
@@ -139,7 +139,7 @@ def _operator(node: Node) -> str:
 
 
 def _groups(model: Model) -> list[tuple[tuple[str, str, str, str], int]]:
-    """Nodes of one kind together, in the order of their first: status, operator, DirectML's, level."""
+    """Nodes grouped by status, operator, DirectML operators and level, in order of first appearance."""
     keys = [
         (status(model, node), _operator(node), " ".join(node.operators) or "-", str(node.level or "-"))
         for node in model.nodes
@@ -148,7 +148,7 @@ def _groups(model: Model) -> list[tuple[tuple[str, str, str, str], int]]:
 
 
 def as_html(model: Model, title: str) -> str:
-    """A page of its own, with every node."""
+    """A self-contained page with every node."""
     template = Template(files(__package__).joinpath("report.html").read_text("utf-8"))
     return template.substitute(
         title=_text(title),
@@ -163,7 +163,7 @@ def as_html(model: Model, title: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text on a page, with escapes for what does not show but may turn what stands beside it."""
+    """Text for a page; invisible characters that could affect the text around them are escaped."""
     shown = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return escape("".join(shown))
 
@@ -182,4 +182,4 @@ def _node_row(model: Model, node: Node) -> str:
     return f'<tr class="{kind}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
-LONGEST = 200  # characters of a name that a page shows
+LONGEST = 200  # longest name that a page shows, in characters

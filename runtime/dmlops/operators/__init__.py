@@ -1,1 +1,1 @@
-"""One module for each operator, loaded when it is first used."""
+"""One module per operator, loaded on first use."""

@@ -1,5 +1,5 @@
-"""Every case of the test matrices, judged by many processes or machines: `dmlgen sweep` runs it.
+"""Checks every case of the test matrices on many processes or machines, for `dmlgen sweep`.
 
-`units` cuts matrices into units of work and keeps their results, `judging` does a unit, `local` and `cluster`
-hand units out and give them to another worker where one dies, `report` tells what came of it.
+`units` splits matrices into units of work, `judging` processes a unit, `local` and `cluster` distribute units
+and retry those whose worker died, `results` keeps what they return, `report` summarises it.
 """

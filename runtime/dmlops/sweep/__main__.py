@@ -1,6 +1,6 @@
-"""`python -m dmlops.sweep MATRICES`: every case judged here or by a cluster, and one report.
+"""`python -m dmlops.sweep MATRICES`: checks every case here or on a cluster, and writes one report.
 
-`dmlgen sweep` runs this, in a package and over matrices that it has made of the specs.
+`dmlgen sweep` runs this with the package and the matrices that it has generated from the specs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .units import Unit, units_of
 
 
 def main() -> int:
-    """Exit status: 0 where all agrees, 1 where anything does not or the sweep cannot go on."""
+    """Exit status: 0 if everything agrees, 1 if something does not or the sweep cannot continue."""
     options = _parser().parse_args()
     units = list(units_of(options.matrices, options.shaders))
     start = time.monotonic()
@@ -29,7 +29,7 @@ def main() -> int:
     missing = [unit for unit in units if unit.identifier not in before]
     try:
         options.out.mkdir(parents=True, exist_ok=True)
-        with redirect_stdout(sys.stderr):  # Ray prints what has died
+        with redirect_stdout(sys.stderr):  # Ray prints which workers died
             done = _done(missing, options.out, options.address)
     except (Stopped, OSError) as error:
         print(f"dmlgen: {printable(str(error))}", file=sys.stderr)
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def _done(units: Sequence[Unit], out: Path, address: str | None) -> dict[str, Result]:
-    """The results of units by identifier, each kept as soon as it is there. Raises Stopped."""
+    """The results of units by identifier, each stored as soon as it arrives. Raises Stopped."""
     results: dict[str, Result] = {}
     if not units:
         return results

@@ -1,4 +1,4 @@
-"""Units done by a Ray cluster."""
+"""Processes units on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .units import PACKAGE, TRIES, Unit
 
 
 def done_on(address: str, units: Iterable[Unit]) -> Iterator[tuple[Unit, Result | None]]:
-    """Each unit once, as soon as it is done; None where every worker that tried it died.
+    """Yields each unit once, as soon as it is done; None if every worker that tried it died.
 
-    `address` is that of a cluster, or "local" for one of this machine alone. Its machines need Python with
+    `address` is that of a cluster, or "local" for Ray on this machine only. Its machines need Python with
     NumPy and, for shaders, the extra `gpu`; this package is sent to them. Raises Stopped.
     """
     try:
@@ -42,19 +42,19 @@ def done_on(address: str, units: Iterable[Unit]) -> Iterator[tuple[Unit, Result 
                     yield unit, ray.get(reference)
                 except ray.exceptions.RayTaskError as error:
                     raise (error.cause if isinstance(error.cause, Stopped) else error) from None
-                except ray.exceptions.RayError:  # of Ray itself: a worker or a machine is gone
+                except ray.exceptions.RayError:  # Ray's own: a worker or a machine is gone
                     yield unit, None
     finally:
         ray.shutdown()
 
 
 def _judge(unit: Unit) -> Result:
-    """`judge` on the GPU that Ray assigns."""
+    """Runs `judge` on the GPU that Ray assigns."""
     gpus = import_module("ray").get_gpu_ids()
     return judge(unit, int(gpus[0]) if gpus else 0)
 
 
 def _share(resources: dict[str, Any]) -> float:
-    """The part of a GPU that a unit takes, such that all processors have work; 0 without GPUs."""
+    """The fraction of a GPU to reserve for a unit, so that all processors have work; 0 without GPUs."""
     gpus = resources.get("GPU", 0)
     return 1 / math.ceil(resources["CPU"] / gpus) if gpus else 0

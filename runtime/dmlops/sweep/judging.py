@@ -1,4 +1,4 @@
-"""A unit of work: what this package makes of cases of a matrix, beside what they expect."""
+"""Processes a unit of work: compares this package's results for its cases with the expected ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..json_form import from_json
 from .results import VALIDATION, Result, Stopped, case_of
 from .units import Json, Unit, code_digest
 
-REFERENCE = "reference"  # a kind of run; others are VALIDATION and names of devices
+REFERENCE = "reference"  # a kind of run; others are VALIDATION and device names
 
 
 def judge(unit: Unit, worker: int) -> Result:
-    """Verdicts on validation of every case, and on what is computed for those with data.
+    """Validates every case, and computes those with data.
 
-    `worker` counts the workers of a machine, which take its GPUs in turn. Raises Stopped where there is no
-    device or no shader compiler and the unit is with shaders, or another package than the unit is meant for.
+    `worker` is the number of this worker on its machine; workers take the GPUs in turn. Raises Stopped if the
+    unit needs shaders and there is no device or no shader compiler, or if it is meant for another package.
     """
     if code_digest() != unit.code:
         raise Stopped(f"{platform.node()} has another dmlops than the one that was sent")
@@ -40,7 +40,7 @@ def judge(unit: Unit, worker: int) -> Result:
 
 
 def _device(worker: int) -> int:
-    """The index of the device that a worker takes, one of those like the fastest."""
+    """The index of the device for a worker: one of those with the same name as the fastest."""
     names = gpu.devices()
     alike = [index for index, name in enumerate(names) if name == names[0]]
     return alike[worker % len(alike)]
@@ -59,7 +59,7 @@ def _runs(one: Json, device: int | None, name: str) -> Iterator[Run]:
 
 
 def _tried(case: Case, kind: str, run: Callable[[], Run]) -> Run:
-    """The verdict on a run, which may fail in any way: others go on."""
+    """The verdict on a run; if the run fails in any way, the others continue."""
     try:
         return run()
     except gpu.GpuUnavailable:
@@ -71,7 +71,10 @@ def _tried(case: Case, kind: str, run: Callable[[], Run]) -> Run:
 
 
 def _validated(case: Case, one: Json) -> Run:
-    """At every feature level: valid from the lowest on that the case names; rules and advice at its own."""
+    """Validates a case at every feature level, and checks rules and advice at the case's own.
+
+    A case must be valid from the lowest level that it names, and invalid below it.
+    """
     desc = from_json({"type": one["type"], "desc": one["desc"]})
     lowest = one["expect"]["min_feature_level"]
     for level in FeatureLevel:
@@ -104,7 +107,7 @@ def _computed(case: Case, kind: str, one: Json, run: Callable[[Description, Json
 
 
 def _outputs(one: Json, desc: Description) -> Iterator[Output]:
-    """The outputs that a case of a matrix expects, by their names as buffers."""
+    """The outputs that a case of a matrix expects, by the names of their buffers."""
     for name, (file, tensor) in output_files(desc).items():
         member = name.partition("[")[0]
         tolerance = one.get("tolerance", {}).get(member, {"absolute": 0.0, "relative": 0.0})
@@ -113,6 +116,6 @@ def _outputs(one: Json, desc: Description) -> Iterator[Output]:
 
 
 def _of(values: Json, name: str) -> Any:
-    """What belongs to a tensor: values are by member, in a list for each of an array of tensors."""
+    """The values for a tensor; they are stored by member, as a list for an array of tensors."""
     member, bracket, place = name.partition("[")
     return values[member][int(place.rstrip("]"))] if bracket else values[member]

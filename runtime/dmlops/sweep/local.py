@@ -1,4 +1,4 @@
-"""Units done by processes of this machine, one for each processor."""
+"""Processes units on this machine, with one process per processor."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from .judging import judge
 from .results import Result, Stopped
 from .units import TRIES, Unit
 
-# A forked process would inherit the pipes of the others, and an open device.
+# Forked processes would inherit each other's pipes, and an open device.
 _PROCESSES = get_context("spawn")
 
 
 def done_here(units: Iterable[Unit]) -> Iterator[tuple[Unit, Result | None]]:
-    """Each unit once, as soon as it is done; None where every worker that tried it died. Raises Stopped.
+    """Yields each unit once, as soon as it is done; None if every worker that tried it died. Raises Stopped.
 
-    A worker that dies is replaced, and its unit waits again. This ends, since every answer finishes a unit
-    and every death uses up one of its tries. Workers end when this process does: their pipes are closed.
+    A worker that dies is replaced, and its unit is queued again. This terminates, since every answer finishes
+    a unit and every death uses up one of its tries. Workers exit when this process does, because their pipes
+    are closed.
     """
     waiting, deaths = deque(units), Counter[str]()
     free = {number: _started(number) for number in range(min(os.cpu_count() or 1, len(waiting)))}
@@ -33,7 +34,7 @@ def done_here(units: Iterable[Unit]) -> Iterator[tuple[Unit, Result | None]]:
             number, connection = free.popitem()
             unit = waiting.popleft()
             busy[connection] = number, unit
-            with suppress(OSError):  # a worker has died, which the next read shows, too
+            with suppress(OSError):  # the worker has died; the next read will notice
                 connection.send(unit)
         for ready in wait(list(busy)):
             connection = cast(Connection, ready)
@@ -63,8 +64,8 @@ def _started(number: int) -> Connection:
 
 
 def _work(connection: Connection, number: int) -> None:
-    """Does the units that come through a pipe until that is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
+    """Processes the units that arrive through a pipe until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
     with suppress(EOFError, OSError):
         while True:
             unit = connection.recv()

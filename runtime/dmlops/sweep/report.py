@@ -1,4 +1,4 @@
-"""The report of a sweep: that of runs of cases, with what was done where before it."""
+"""The report of a sweep: where everything ran, followed by the report on the runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMS = {name: report.FORMS[name] for name in ("text", "json", "junit")}
 
 
 def facts_of(results: Sequence[Result], kept: int, seconds: float) -> Iterator[tuple[str, str]]:
-    """How much was judged, by kind and by machine, in what time; `kept` results are of earlier runs."""
+    """What was checked, by kind and machine, and in what time; `kept` results are from earlier runs."""
     by_kind: dict[str, Counter[Verdict]] = {}
     for run in (run for result in results for run in result.runs):
         by_kind.setdefault(run.kind, Counter())[run.verdict] += 1

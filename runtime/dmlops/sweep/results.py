@@ -1,4 +1,4 @@
-"""What came of units, and the folder that keeps it: a file for each unit that is done, whole or not there."""
+"""The results of units, and the folder that stores them: one file per finished unit, written atomically."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ VALIDATION = "validation"  # the kind of run that every case has
 
 
 class Stopped(Exception):
-    """A worker can do no unit; the message says where and why."""
+    """A worker cannot process any unit; the message says where and why."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Where a unit was done, on which GPU, if any, in how many seconds, and the verdicts."""
+    """Where a unit ran, on which GPU, if any, for how many seconds, and its verdicts."""
 
     host: str
     device: str
@@ -46,14 +46,14 @@ def case_of(one: Json) -> Case:
 
 
 def given_up(unit: Unit) -> Result:
-    """The result of a unit in whose middle every worker died. It is not kept: the next sweep tries again."""
+    """The result of a unit during which every worker died. It is not stored: the next sweep tries again."""
     why = f"every worker that tried unit {unit.identifier} died"
     cases = map(case_of, unit.cases)
     return Result("nowhere", "", 0.0, tuple(Run(case, VALIDATION, Verdict.FAILED, why) for case in cases))
 
 
 def keep(folder: Path, unit: Unit, result: Result) -> None:
-    """Writes the result of a unit."""
+    """Stores the result of a unit."""
     content = {
         "unit": unit.identifier,
         "host": result.host,
@@ -68,7 +68,7 @@ def keep(folder: Path, unit: Unit, result: Result) -> None:
 
 
 def kept(folder: Path, unit: Unit) -> Result | None:
-    """The result of a unit; None if it has none, or the file is not one that `keep` wrote."""
+    """The stored result of a unit; None if there is none, or the file was not written by `keep`."""
     cases = {one["id"]: case_of(one) for one in unit.cases}
     try:
         content = json.loads(_path(folder, unit).read_bytes())

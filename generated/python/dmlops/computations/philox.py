@@ -23,9 +23,9 @@ _WORD, _COUNTER = 2**32, 2**128
 
 @dataclass(frozen=True)
 class Philox:
-    """Fills `output` with the blocks of counters from that of `state` on; `next_state` gets the next one.
+    """Fills `output` with the blocks for the counters starting at that of `state`.
 
-    A state is four words of counter and two of key, lowest first.
+    `next_state` receives the state after them. A state is four words of counter and two of key, lowest first.
     """
 
     desc: Description
@@ -35,7 +35,7 @@ class Philox:
 
     @property
     def blocks(self) -> int:
-        """How many counters are used up."""
+        """The number of counters used."""
         tensor: TensorDesc = getattr(self.desc, self.output)
         return int(-(-prod(tensor.Sizes) // WORDS))
 
@@ -55,7 +55,7 @@ class Philox:
 
 
 def _counters(first: int, count: int) -> np.ndarray:
-    """That many counters one after the other, each as a row of words."""
+    """`count` successive counters, each as a row of words."""
     low = np.arange(count, dtype=np.uint64) + np.uint64(first % 2**64)
     high = np.full(count, first >> 64, np.uint64) + (low < np.uint64(first % 2**64))
     return np.stack([low, low >> np.uint64(32), high, high >> np.uint64(32)], axis=-1) & np.uint64(_WORD - 1)

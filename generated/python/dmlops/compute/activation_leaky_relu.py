@@ -18,13 +18,13 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     x = load("InputTensor", at)
     return f.where(x >= 0, x, f.convert(f.single(desc.Alpha), desc.InputTensor.DataType) * x)
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     return Uniforms(
         elements={
             "alpha": f.convert(f.single(desc.Alpha), desc.InputTensor.DataType),

@@ -18,12 +18,12 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     return f.divide(1, 1 + f.exp(-load("InputTensor", at)))
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     return Uniforms()
 
 

@@ -18,7 +18,7 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     z = f.convert(f.single(desc.Steepness), desc.InputTensor.DataType) * load("InputTensor", at)
     return f.divide(
         f.maximum(z, 0) + f.log1p(f.exp(-f.absolute(z))),
@@ -27,7 +27,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     return Uniforms(
         elements={
             "steepness": f.convert(f.single(desc.Steepness), desc.InputTensor.DataType),

@@ -41,7 +41,7 @@ from ..definition import (
 
 
 def define(e: Evaluation) -> None:
-    """Gives an evaluation the intermediate tensors and the outputs, as functions of a coordinate."""
+    """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
     desc: Any = e.desc
 
     def dims() -> Any:

@@ -29,7 +29,7 @@ MACROS = {
     "OutputTensor": "OUTPUT",
     "InputTensor": "INPUT",
 }
-"""What the macros of a tensor begin with."""
+"""The prefix of a tensor's macros."""
 
 
 def computation(desc: Any) -> Scan:

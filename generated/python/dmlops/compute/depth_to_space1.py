@@ -21,7 +21,7 @@ DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     place = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
     channels = desc.OutputTensor.Sizes[1]
     area = desc.BlockSize * desc.BlockSize
@@ -34,7 +34,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     channels = desc.OutputTensor.Sizes[1]
     area = desc.BlockSize * desc.BlockSize
     return Uniforms(

@@ -19,13 +19,13 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     diagonal = at[desc.OutputTensor.DimensionCount - 1] - at[desc.OutputTensor.DimensionCount - 2]
     return f.where(diagonal == desc.Offset, f.convert(f.single(desc.Value), desc.OutputTensor.DataType), 0)
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     return Uniforms(
         elements={
             "valueMember": f.convert(f.single(desc.Value), desc.OutputTensor.DataType),

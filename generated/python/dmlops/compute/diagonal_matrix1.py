@@ -19,7 +19,7 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     diagonal = at[desc.OutputTensor.DimensionCount - 1] - at[desc.OutputTensor.DimensionCount - 2]
     inverted = desc.DiagonalFillEnd < desc.DiagonalFillBegin
     filled = (
@@ -35,7 +35,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     inverted = desc.DiagonalFillEnd < desc.DiagonalFillBegin
     return Uniforms(
         switches={

@@ -22,7 +22,7 @@ IS_INFINITY_MODE_POSITIVE = enums.IsInfinityMode.POSITIVE
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     x = load("InputTensor", at)
     return f.both(
         f.is_infinity(x),
@@ -35,7 +35,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     return Uniforms(
         switches={
             "INFINITY_MODE": desc.InfinityMode,

@@ -21,7 +21,7 @@ ROUNDING_MODE_TOWARD_ZERO = enums.RoundingMode.TOWARD_ZERO
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     x = load("InputTensor", at)
     return (
         f.round_even(x)
@@ -33,7 +33,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     return Uniforms(
         switches={
             "ROUNDING_MODE": desc.RoundingMode,

@@ -19,7 +19,7 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     pitch = tuple(prod(desc.OutputTensor.Sizes[d + 1 :]) for d in range(desc.OutputTensor.DimensionCount))
     number = sum(at[d] * pitch[d] for d in range(desc.OutputTensor.DimensionCount))
     return (
@@ -30,7 +30,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     pitch = tuple(prod(desc.OutputTensor.Sizes[d + 1 :]) for d in range(desc.OutputTensor.DimensionCount))
     return Uniforms(
         elements={

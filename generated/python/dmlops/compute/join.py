@@ -18,7 +18,7 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
-    """The element of OutputTensor at a coordinate of one of InputTensors; `load` gives those of other
+    """The element of OutputTensor at a coordinate of one of InputTensors; `load` reads those of other
     tensors."""
     return load("InputTensors", at, index)
 
@@ -31,7 +31,7 @@ def place(desc: Any, at: Coordinates, load: Load, index: int) -> Coordinates:
 
 
 def uniforms(desc: Any, index: int) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     start = sum(desc.InputTensors[i].Sizes[desc.Axis] for i in range(index))
     begin = tuple(start if d == desc.Axis else 0 for d in range(desc.OutputTensor.DimensionCount))
     return Uniforms(

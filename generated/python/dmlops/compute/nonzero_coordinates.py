@@ -22,7 +22,7 @@ MACROS = {
     "InputTensor": "INPUT",
     "OutputCoordinatesTensor": "OUTPUT_COORDINATES",
 }
-"""What the macros of a tensor begin with."""
+"""The prefix of a tensor's macros."""
 
 
 def computation(desc: Any) -> Nonzero:

@@ -19,7 +19,7 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     index = load("IndicesTensor", replace(at, desc.Axis, 0))
     extent = desc.OutputTensor.Sizes[desc.Axis]
     indices_signed = desc.IndicesTensor.DataType in SIGNED
@@ -39,7 +39,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     extent = desc.OutputTensor.Sizes[desc.Axis]
     indices_signed = desc.IndicesTensor.DataType in SIGNED
     on_dimension = max(

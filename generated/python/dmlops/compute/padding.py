@@ -23,7 +23,7 @@ PADDING_MODE_WRAP = enums.PaddingMode.WRAP
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     place = tuple(at[d] - desc.StartPadding[d] for d in range(desc.InputTensor.DimensionCount))
     period = tuple(
         max(2 * desc.InputTensor.Sizes[d] - 2, 1)
@@ -57,7 +57,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     period = tuple(
         max(2 * desc.InputTensor.Sizes[d] - 2, 1)
         if desc.PaddingMode == PADDING_MODE_REFLECTION

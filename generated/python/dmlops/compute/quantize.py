@@ -21,7 +21,7 @@ QUANTIZATION_TYPE_SCALE_ZERO_POINT = enums.QuantizationType.SCALE_ZERO_POINT
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     blocks = tuple(
         desc.InputTensor.Sizes[d] // desc.QuantizationTensors[0].Sizes[d]
         for d in range(desc.InputTensor.DimensionCount)
@@ -39,7 +39,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     blocks = tuple(
         desc.InputTensor.Sizes[d] // desc.QuantizationTensors[0].Sizes[d]
         for d in range(desc.InputTensor.DimensionCount)

@@ -22,7 +22,7 @@ MACROS = {
     "InputStateTensor": "INPUT_STATE",
     "OutputStateTensor": "OUTPUT_STATE",
 }
-"""What the macros of a tensor begin with."""
+"""The prefix of a tensor's macros."""
 
 
 def computation(desc: Any) -> Philox:

@@ -30,7 +30,7 @@ MACROS = {
     "IndicesTensor": "INDICES",
     "UpdatesTensor": "UPDATES",
 }
-"""What the macros of a tensor begin with."""
+"""The prefix of a tensor's macros."""
 
 
 def computation(desc: Any) -> Scatter:

@@ -19,7 +19,7 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputGradientTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputGradientTensor at a coordinate; `load` reads those of other tensors."""
     first = tuple(
         desc.InputWindowOffsets[d] + (0 if desc.InputWindowStrides[d] > 0 else desc.InputWindowSizes[d] - 1)
         for d in range(desc.OutputGradientTensor.DimensionCount)
@@ -51,7 +51,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     first = tuple(
         desc.InputWindowOffsets[d] + (0 if desc.InputWindowStrides[d] > 0 else desc.InputWindowSizes[d] - 1)
         for d in range(desc.OutputGradientTensor.DimensionCount)

@@ -20,7 +20,7 @@ DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
+    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     channels = desc.InputTensor.Sizes[1]
     area = desc.BlockSize * desc.BlockSize
     channel = at[1] % channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else quotient(at[1], area)
@@ -37,7 +37,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 
 def uniforms(desc: Any) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     channels = desc.InputTensor.Sizes[1]
     area = desc.BlockSize * desc.BlockSize
     return Uniforms(

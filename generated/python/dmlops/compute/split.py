@@ -18,14 +18,14 @@ from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
-    """The element of OutputTensors at a coordinate of one of OutputTensors; `load` gives those of other
+    """The element of OutputTensors at a coordinate of one of OutputTensors; `load` reads those of other
     tensors."""
     start = sum(desc.OutputTensors[i].Sizes[desc.Axis] for i in range(index))
     return load("InputTensor", replace(at, desc.Axis, at[desc.Axis] + start))
 
 
 def uniforms(desc: Any, index: int) -> Uniforms:
-    """What the shader is told: macros, and constants that all elements share."""
+    """What the shader is given: macros, and constants that are the same for all elements."""
     start = sum(desc.OutputTensors[i].Sizes[desc.Axis] for i in range(index))
     return Uniforms(
         scalars={

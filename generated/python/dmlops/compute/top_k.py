@@ -22,7 +22,7 @@ MACROS = {
     "InputTensor": "INPUT",
     "OutputIndexTensor": "OUTPUT_INDEX",
 }
-"""What the macros of a tensor begin with."""
+"""The prefix of a tensor's macros."""
 
 
 def computation(desc: Any) -> TopK:

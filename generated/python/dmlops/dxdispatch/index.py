@@ -28,12 +28,12 @@ _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.npy")
 
 
 class Unreadable(Exception):
-    """A file is not what it should be; the message says what is wrong, in printable ASCII."""
+    """A file is not as expected; the message says what is wrong, in printable ASCII."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """A file that a run writes: the tensor whose buffer it holds, its elements, None where any is right."""
+    """A file that a run writes: its tensor and its expected elements, None where any value is right."""
 
     name: str
     file: str
@@ -45,7 +45,9 @@ class Output:
 
 @dataclass(frozen=True)
 class Case:
-    """`accepted`: the description is valid. `choices`: what its outputs rest on that no source defines."""
+    """A case. `accepted`: the description is valid. `choices`: choices of this registry that its outputs
+    depend on.
+    """
 
     id: str
     operator: str
@@ -75,7 +77,7 @@ def read_index(path: Path) -> list[Case]:
 
 
 def read_json(path: Path, largest: int) -> Any:
-    """A JSON file of at most so many bytes, with or without a byte order mark."""
+    """Reads a JSON file of at most so many bytes, with or without a byte order mark."""
     try:
         return json.loads(read_bytes(path, largest).decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -83,7 +85,7 @@ def read_json(path: Path, largest: int) -> Any:
 
 
 def read_bytes(path: Path, largest: int) -> bytes:
-    """A file of at most so many bytes."""
+    """Reads a file of at most so many bytes."""
     if not path.is_file():
         raise Unreadable(f"there is no {path.name}")
     with path.open("rb") as file:
@@ -137,10 +139,10 @@ def _output(name: str, one: Any) -> Output:
 
 
 def element(value: Any, data_type: np.dtype) -> float | None:
-    """An element as matrices have it: a number, the name of one, or a large integer as a string.
+    """An element as in matrices: a number, the name of one, or a large integer as a string.
 
-    A float has only the digits that tell those of its type apart: rounded to that, it is the one meant.
-    Raises ValueError for anything else.
+    A float has only as many digits as its type needs to identify it, so it is rounded to that type. Raises
+    ValueError for anything else.
     """
     if value is None:
         return None
@@ -183,7 +185,7 @@ def _text(value: Any) -> str:
 
 
 def _matching(pattern: re.Pattern[str], value: Any) -> str:
-    """A name that leads to no other folder."""
+    """A name that cannot lead to another folder."""
     if not pattern.fullmatch(_text(value)):
         raise ValueError(f"{shown(value)} is not a file name")
     return str(value)

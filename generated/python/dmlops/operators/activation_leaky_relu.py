@@ -139,9 +139,9 @@ class ActivationLeakyRelu(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order to fix them.
+        """The rules that the description breaks at a feature level, in the order in which to fix them.
 
-        A rule keeps silent where it reads a value that an earlier one has found wrong. Raises ValueError
+        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
         for a level that does not exist.
         """
         try:
@@ -228,11 +228,12 @@ class ActivationLeakyRelu(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationLeakyRelu:
-        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+        """The description with the sizes and data types of its outputs filled in, as far as they can be
+        inferred.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
-        given;
-        InvalidDescription, which is one, when the result breaks a rule at the newest level.
+        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
+        are given;
+        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")

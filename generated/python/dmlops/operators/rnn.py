@@ -250,9 +250,9 @@ class Rnn(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order to fix them.
+        """The rules that the description breaks at a feature level, in the order in which to fix them.
 
-        A rule keeps silent where it reads a value that an earlier one has found wrong. Raises ValueError
+        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
         for a level that does not exist.
         """
         try:
@@ -817,7 +817,7 @@ class Rnn(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
-        """The advice that a valid description draws, its fused activations apart."""
+        """The advice that a valid description draws, without its fused activations."""
         output_sequence_tensor = self.OutputSequenceTensor
         output_single_tensor = self.OutputSingleTensor
         violations: list[Violation] = []
@@ -834,11 +834,12 @@ class Rnn(Description):
         return violations
 
     def infer(self) -> Rnn:
-        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+        """The description with the sizes and data types of its outputs filled in, as far as they can be
+        inferred.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
-        given;
-        InvalidDescription, which is one, when the result breaks a rule at the newest level.
+        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
+        are given;
+        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")

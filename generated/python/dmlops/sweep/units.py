@@ -15,16 +15,16 @@ from typing import Any
 Json = dict[str, Any]
 
 PACKAGE = Path(__file__).parents[1]
-TRIES = 3  # of a unit in whose middle workers die
-_CASES = 32  # of a unit at most: seconds of work
+TRIES = 3  # for a unit whose workers die
+_CASES = 32  # most cases of a unit: seconds of work
 
 
 @dataclass(frozen=True)
 class Unit:
     """Consecutive cases of an operator's matrix.
 
-    `code` is the digest of the package that is to judge them, planners and shaders included. The identifier
-    has a digest of everything here, so that a result is found again only while it would come out the same.
+    `code` is the digest of the package that will check them, including planners and shaders. The identifier
+    is a digest of everything here, so a result is only found again while it would come out the same.
     """
 
     identifier: str
@@ -37,7 +37,7 @@ def units_of(matrices: Path, with_shaders: bool) -> Iterator[Unit]:
     """The units of all matrices in a folder, in the order of their names."""
     for path in sorted(matrices.glob("*.json")):
         matrix = json.loads(path.read_bytes())
-        if "cases" not in matrix:  # their schema
+        if "cases" not in matrix:  # the schema of matrices
             continue
         for first in range(0, len(matrix["cases"]), _CASES):
             cases = matrix["cases"][first : first + _CASES]
@@ -48,7 +48,7 @@ def units_of(matrices: Path, with_shaders: bool) -> Iterator[Unit]:
 
 @cache
 def code_digest() -> str:
-    """The digest of every file of this package."""
+    """A digest of every file of this package."""
     found = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:

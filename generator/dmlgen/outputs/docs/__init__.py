@@ -18,8 +18,8 @@ from dmlgen.outputs.render import Templates
 from dmlgen.registry import FeatureLevel, Operator, Registry, TensorData
 from dmlgen.sentence import sentence
 
-_EXAMPLE = "GATHER_ELEMENTS"  # whose cases show how the general rules are broken
-_PYTHON_BASE = ("tensor", "description", "violation", "json_form", "errors")  # what the package exports
+_EXAMPLE = "GATHER_ELEMENTS"  # its cases show how the general rules are broken
+_PYTHON_BASE = ("tensor", "description", "violation", "json_form", "errors")  # exported by the package
 _PYTHON_MODULES = ("registry", "reference", "gpu/__init__", "abi", "explain")
 _SOURCES = {
     "docs": "Microsoft's public pages",
@@ -43,7 +43,7 @@ class _Site:
         self._names = _names_of(registry)
         self._files: dict[str, bytes] = {}
         self._pages: list[tuple[str, str, str]] = []  # for the search
-        self._elsewhere: list[tuple[str, str, str]] = []  # the same, of other interfaces
+        self._elsewhere: list[tuple[str, str, str]] = []  # the same for other interfaces
 
     def files(self) -> dict[str, bytes]:
         registry = self._registry
@@ -72,7 +72,7 @@ class _Site:
         return self._files
 
     def _add(self, path: str, template: str, title: str, words: str | None = None, **context: Any) -> None:
-        """Renders a page; one with `words` is found by its title and by them."""
+        """Renders a page; if it has `words`, the search finds it by its title and by them."""
         if words is not None:
             self._pages.append((title, path, words))
         self._files[path] = self._templates.render(
@@ -106,7 +106,7 @@ class _Site:
         self._add(
             "general.html",
             "general",
-            "Rules of every operator",
+            "Rules for every operator",
             "tensors strides sizes alignment flags TotalTensorSizeInBytes broadcast",
             operators=[rule_view(rule, (), examples) for rule in registry.operator_rules],
             tensors=[rule_view(rule, definitions, examples) for rule in registry.tensor.rules],
@@ -128,12 +128,12 @@ class _Site:
         title = "Enumerations, structs, constants"
         self._add("types.html", "types", title, "types data type flags", enums=enums, structs=structs)
         words = "0x80070057 E_INVALIDARG -2147024809 the parameter is incorrect HRESULT refused invalid why"
-        self._add("refused.html", "refused", "My description is refused: what now", words)
+        self._add("refused.html", "refused", "My description is rejected. What now?", words)
         words = "help how to read legend sources docs header observed ours advice"
         self._add("reading.html", "reading", "How to read these pages", words)
 
     def _counterparts(self) -> None:
-        """The page of what other interfaces have, and each of their operations for the search."""
+        """The page of counterparts in other interfaces, and each of their operations for the search."""
         known, path = self._registry.counterparts, "counterparts.html"
         interfaces = [(one, INTERFACES[one], counterparts.rows(known, one)) for one in ("onnx", "webnn")]
         title = "From ONNX, WebNN, DirectMLX"
@@ -208,7 +208,7 @@ class _Site:
         )  # fmt: skip
 
     def _list(self, path: str, prefix: str, entries: Iterable[interface.Entry]) -> None:
-        """Lets the search find what a page on an interface documents."""
+        """Adds what a page on an interface documents to the search."""
         for entry in entries:
             name = f"{prefix}{entry.name}"
             self._pages.append((name, f"{path}#{name}", entry.text.partition(". ")[0]))
@@ -218,7 +218,7 @@ class _Site:
 
 
 def _names_of(registry: Registry) -> frozenset[str]:
-    """The names of the ABI by which texts speak of members, values and types."""
+    """The names of the ABI with which texts refer to members, values and types."""
     structs = registry.structs.values()
     names = {member.name for operator in registry.operators for member in operator.members}
     names |= {member.name for struct in structs for member in struct.members}
@@ -240,7 +240,7 @@ def _nested(tensor: TensorData) -> str:
 def _changed(
     registry: Registry, changes: Mapping[str, list[support.Change]], level: FeatureLevel
 ) -> list[tuple[Operator, tuple[str, ...]]]:
-    """The operators that had been there before and have something new at the level."""
+    """The existing operators that have something new at the level."""
     return [
         (registry.operator[name], change.news)
         for name, history in changes.items()
@@ -250,7 +250,7 @@ def _changed(
 
 
 def _enumerators(registry: Registry, level: FeatureLevel) -> list[tuple[str, str]]:
-    """New values of enumerations that were there before, operators apart, and new enumerations."""
+    """New values of existing enumerations, except operators, and new enumerations."""
     return [
         (enum.c_name, f"{enum.prefix}{entry.name}")
         for enum in registry.enums.values()
@@ -260,7 +260,7 @@ def _enumerators(registry: Registry, level: FeatureLevel) -> list[tuple[str, str
 
 
 def _opening(header: str) -> str:
-    """The comment that the header begins with."""
+    """The opening comment of the header."""
     found = re.search(r"/\*\n(.*?)\*/", header, re.DOTALL)
     assert found is not None
     return "\n".join(line.removeprefix(" *").removeprefix(" ") for line in found[1].splitlines())

@@ -1,4 +1,4 @@
-"""What an operator computes, line by line: as formulas, and in the words of its spec."""
+"""What an operator computes, line by line: as formulas, and as written in its spec."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dmlgen.registry import Operator
 
 @dataclass(frozen=True)
 class Line:
-    """A name that a definition gives a meaning: as a formula, and in the words of the spec."""
+    """A named part of a definition: as a formula, and as written in the spec."""
 
     name: str
     anchor: str
@@ -36,7 +36,7 @@ class Part:
 
 
 def parts(operator: Operator) -> tuple[Part, ...]:
-    """What the operator computes, in the order in which one name builds on another."""
+    """What the operator computes, in dependency order."""
     if operator.defines is not None:
         return _defines(operator)
     algorithm = operator.algorithm
@@ -100,8 +100,10 @@ def _line(name: str, anchor: str, note: str, formula: Markup, text: str, links: 
 
 
 def _tensor_arguments(functions: Iterable[ir.Function]) -> dict[ir.Function, tuple[str, ...]]:
-    """The tensors that functions read which were given them: where one name has been used with several, or
-    is a name that every definition has."""
+    """The tensors that functions take as arguments and read.
+
+    They are listed where one name has been used with several, or is a predefined name.
+    """
     read = {
         function: tuple(
             dict.fromkeys(part.tensor.entry for part in ir.walk(function.body) if isinstance(part, ir.Load))

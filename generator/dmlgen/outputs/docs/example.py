@@ -1,4 +1,4 @@
-"""Descriptions out of the matrices: broken and mended beside each other, and as JSON, Python and C++."""
+"""Descriptions from the matrices: broken and fixed side by side, and as JSON, Python and C++."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Broken:
-    """A description that breaks a rule, or draws advice, beside one that does not; what is said of it."""
+    """A description that breaks a rule, or draws advice, beside one that does not, and the message for it."""
 
     operator: str
     level: str
@@ -44,7 +44,7 @@ class Broken:
 
 
 class Examples:
-    """Makes examples of the cases of any operator."""
+    """Makes examples from the cases of any operator."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -79,7 +79,7 @@ class Examples:
                 yield Row(member.name, *texts)
 
     def _message(self, operator: Operator, rule: str, case: Case) -> str:
-        """What validators say of the case; "" where the rule has no condition of its own."""
+        """The validators' message for the case; "" if the rule has no condition of its own."""
         level = self._registry.level[case["feature_level"]]
         for failure in self._judge.judge_of(operator).judge(self._description(operator, case["desc"]), level):
             if failure.rule.id == rule and failure.check is not None:
@@ -103,7 +103,7 @@ class Examples:
         )
 
     def _value(self, node: ir.Expr, value: Any) -> str:
-        """A value as messages show it."""
+        """A value as shown in messages."""
         if isinstance(value, tuple | list):
             return f"[{', '.join(map(str, value))}]"
         if node.type.kind == "enum" and node.type.name is not None:
@@ -133,7 +133,7 @@ class Examples:
             given = self._description(operator, value["desc"])
             return Nested(operator.name, tuple((n, one) for n, one in given.items() if one is not None))
         if isinstance(value, str) and member.type not in registry.enums:
-            return int(value)  # larger than JavaScript's integers
+            return int(value)  # exceeds JavaScript's integers
         return from_json(registry, member, value)
 
     def _tensor(self, value: Mapping[str, Any]) -> Tensor:
@@ -148,7 +148,7 @@ class Examples:
 
 
 def minimal(cases: Iterable[Case]) -> Case | None:
-    """The plainest valid case, if there is any: packed tensors, FLOAT32 where it may be, and short."""
+    """The simplest valid case, if there is any: packed tensors, FLOAT32 if possible, and short."""
 
     def size(case: Case) -> tuple[object, ...]:
         text = json.dumps(case["desc"])
@@ -160,7 +160,7 @@ def minimal(cases: Iterable[Case]) -> Case | None:
 
 
 def snippets(registry: Registry, operator: Operator, case: Case) -> tuple[tuple[str, str], ...]:
-    """A valid case as a program has it, by language."""
+    """A valid case as code, by language."""
     return (
         ("JSON", _json_text(case)),
         ("Python", _python_text(registry, operator, case)),
@@ -169,13 +169,13 @@ def snippets(registry: Registry, operator: Operator, case: Case) -> tuple[tuple[
 
 
 def _json_text(case: Case) -> str:
-    """The description, a member on each line."""
+    """The description, with one member per line."""
     members = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in case["desc"].items())
     return f'{{"type": {json.dumps(case["type"])}, "desc": {{\n{members}}}}}'
 
 
 def _python_text(registry: Registry, operator: Operator, case: Case) -> str:
-    """The same in Python, with what it is good for."""
+    """The same in Python, with what can be done with it."""
     lines = [f"desc = dmlops.{pascal(operator.name)}("]
     counts = {member.count for member in operator.members}
     for member in operator.members:
@@ -223,7 +223,7 @@ def _cpp_text(registry: Registry, operator: Operator, case: Case) -> str:
 
 
 class _Cpp:
-    """Writes what a description points to into `before`, and gives the assignments of its members."""
+    """Writes what a description points to into `before`, and returns the assignments of its members."""
 
     def __init__(self, registry: Registry, before: list[str]) -> None:
         self._registry = registry
@@ -309,7 +309,7 @@ def _braced(numbers: list[int]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A member's value in a line."""
+    """A member's value on one line."""
     match value:
         case None:
             return "absent"

@@ -1,8 +1,8 @@
 """Expressions on the site: as marked-up text of the spec language, and as formulas in MathML.
 
-In marked-up text, a name that the same page defines is a link to its definition; formulas have none, since
-assistive technology takes a formula for one thing. A tensor that a function of `let` is given stands in its
-body alone; here it is among the arguments again.
+In marked-up text, a name defined on the same page links to its definition; formulas have no links, because
+assistive technology treats a formula as one unit. A tensor argument of a `let` function is substituted in its
+body; here it is shown as an argument again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FENCES = {"abs": ("|", "|"), "floor": ("⌊", "⌋"), "ceil": ("⌈", "⌉")}
 
 
 def names_in(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Those of the names that a text of the spec language has, in its order."""
+    """Those of the names that occur in a text of the spec language, in order."""
     found = (one[1] for one in _TOKEN.finditer(text) if text[one.start() - 1 : one.start()] != ".")
     return tuple(dict.fromkeys(name for name in found if name in known))
 
@@ -193,7 +193,7 @@ class Formulas(Printer):
     def call(self, node: ir.Call) -> str:
         arguments = node.arguments
         match node.function, arguments:
-            case "element", (argument,):  # stands where the language converts by itself
+            case "element", (argument,):  # inserted where the language converts implicitly
                 return self.print(argument)
             case "sqrt", (argument,):
                 return f"<msqrt>{self.print(argument)}</msqrt>"
@@ -245,7 +245,7 @@ def _separated(items: list[str]) -> str:
 
 
 def _fenced(opening: str, inner: str, closing: str) -> str:
-    """The inner part in fences, which stretch only around what is tall: fonts stretch coarsely."""
+    """The inner part in fences, which only stretch around tall content, because fonts stretch coarsely."""
     tall = "<mfrac" in inner or "<mtable" in inner
     fence = f'<mo fence="true" stretchy="{str(tall).lower()}">'
     return f"<mrow>{fence}{opening}</mo>{inner}{fence}{closing}</mo></mrow>"

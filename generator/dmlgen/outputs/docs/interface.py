@@ -1,4 +1,4 @@
-"""What the generated Python package and the C header say of themselves: docstrings and comments."""
+"""The documentation in the generated Python package and the C header: docstrings and comments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Module:
 
 
 def python_module(name: str, source: bytes, wanted: frozenset[str] | None = None) -> Module:
-    """The public classes and functions of a module that have docstrings; `wanted` picks some."""
+    """The public classes and functions of a module that have docstrings; `wanted` selects some."""
     tree = ast.parse(source)
     nodes = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     shown = [node for node in nodes if _is_public(node) and (wanted is None or node.name in wanted)]
@@ -50,7 +50,7 @@ def exported(source: bytes) -> Mapping[str, list[str]]:
 
 
 def c_part(header: str, start: str, end: str) -> list[Entry]:
-    """The declarations of a part of a header that have a comment above them, details of it apart."""
+    """The declarations in a part of a header that have a comment above them, without details."""
     part = header[header.index(start) : header.index(end)]
     return list(_declarations(_DETAIL.sub("", part)))
 
@@ -64,7 +64,7 @@ def _declarations(part: str) -> Iterator[Entry]:
 
 
 def _declared(code: str) -> str:
-    """A declaration without bodies of functions; of a class its first constructor, of a template no cases."""
+    """A declaration without function bodies: the first constructor of a class, no specialisations."""
     lines: list[str] = []
     for line in code.splitlines():
         if line.startswith("#") or not line.strip():
@@ -81,7 +81,7 @@ def _declared(code: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """The paragraphs of a comment, each on one line; code in it, which is indented, stays as it is."""
+    """The paragraphs of a comment, each on one line; indented code is left unchanged."""
     paragraphs = textwrap.dedent(f"   {text.strip()}").split("\n\n")
     return "\n\n".join(
         paragraph if paragraph.startswith("    ") else " ".join(paragraph.split()) for paragraph in paragraphs

@@ -27,13 +27,13 @@ class MemberView:
     spec: Member
     type: str
     python: str
-    anchor: str  # of its enumeration or struct among the types; "" for others
+    anchor: str  # of its enumeration or struct on the page of types; "" for others
     default: str
 
 
 @dataclass(frozen=True)
 class RuleView:
-    """A rule as a page shows it; `because` is the reason where the text does not give it."""
+    """A rule as shown on a page; `because` is the reason if the text does not give it."""
 
     spec: Rule
     text: Text
@@ -51,7 +51,7 @@ class InferenceView:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What another interface has for an operator, with its place on that page; or, without one, why not."""
+    """The counterpart of an operator in another interface, with its place there; or why there is none."""
 
     title: str
     name: str
@@ -61,7 +61,7 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Shader:
-    """A shader's file, and what it says of itself."""
+    """A shader's file, and its own description."""
 
     path: str
     text: str
@@ -85,7 +85,7 @@ class OperatorView:
     algorithm: str
     shader: Shader
     snippets: tuple[tuple[str, str], ...]
-    level: str  # at which the snippets are valid
+    level: str  # for which the snippets are valid
     fusable: tuple[tuple[str, FeatureLevel], ...]
     previous: Operator | None
     next: Operator | None
@@ -115,7 +115,7 @@ class Operators:
         self.order = [operator for operators in self.families.values() for operator in operators]
 
     def view(self, operator: Operator) -> OperatorView:
-        """What the page of an operator shows."""
+        """The content of an operator's page."""
         registry, cases = self._registry, self.cases[operator.name]
         examples = self.examples.broken(operator, cases, operator.rules)
         rules = [rule_view(rule, operator.definitions, examples) for rule in operator.rules]
@@ -171,7 +171,7 @@ def _natural(name: str) -> tuple[str, int]:
 
 
 def _versions(registry: Registry, operator: Operator) -> tuple[Operator, ...]:
-    """The other operators of the same name but for a number, gradients among them."""
+    """The other operators whose name differs only by a number, including gradients."""
 
     def base(name: str) -> str:
         return name.rstrip("0123456789").removesuffix("_GRAD")
@@ -218,7 +218,7 @@ def _member(registry: Registry, operator: Operator, member: Member) -> MemberVie
 def rule_view(
     rule: Rule, definitions: Iterable[Definition], examples: Mapping[str, example.Broken]
 ) -> RuleView:
-    """A rule of an operator, or of all, with its example if it has one."""
+    """A rule of an operator, or of all operators, with its example if it has one."""
     named = frozenset(definition.name for definition in definitions)
     text = sentence(rule)
     given = rule.because.plain.partition(" {")[0].removesuffix(",").lower() in text.plain.lower()

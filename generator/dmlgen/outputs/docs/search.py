@@ -1,6 +1,6 @@
-"""What the search of the site knows: names, members, rules, and the patterns of messages.
+"""The search index of the site: names, members, rules, and the patterns of messages.
 
-The index is a script, as a page that is opened as a file may load one and nothing else.
+The index is a script, because a page opened as a file can load nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dmlgen.sentence import sentence
 _VALUE = "\u0001"  # where a message shows a value
 
 
-Entry = tuple[str, str, str]  # a title, its address, words by which it is found besides
+Entry = tuple[str, str, str]  # a title, its address, further words by which it is found
 
 
 def index(registry: Registry, pages: Sequence[Entry], elsewhere: Sequence[Entry]) -> bytes:

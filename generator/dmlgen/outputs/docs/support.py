@@ -1,6 +1,6 @@
-"""An operator's support tables as a picture: for each data type a bar over the levels that take it.
+"""Charts of an operator's support tables: for each data type, bars over the levels that support it.
 
-A bar says the dimension counts, so that it changes where they do.
+A bar is labelled with dimension counts, so a new one begins where they change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _KINDS = ("float", "signed", "unsigned")
 
 @dataclass(frozen=True)
 class Bar:
-    """The same dimension counts at `span` levels in a row; "" where the level does not take the type."""
+    """The same dimension counts at `span` consecutive levels; "" if the levels do not support the type."""
 
     ranks: str
     first: FeatureLevel
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Picture:
-    """What some tensors may be, at every level, where `when` holds; `never` are the types of no level."""
+    """What some tensors support at every level, if `when` holds; `never` are types without support."""
 
     tensors: tuple[str, ...]
     when: str
@@ -47,14 +47,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Change:
-    """What is new of an operator at a level, each in a few words."""
+    """What is new for an operator at a level, each in a few words."""
 
     level: FeatureLevel
     news: tuple[str, ...]
 
 
 def pictures(registry: Registry, operator: Operator) -> list[Picture]:
-    """One for all tensors with the same tables, and for each case where they depend on other members."""
+    """One chart for all tensors with the same tables, and for each case if they depend on other members."""
     histories: dict[tuple[object, ...], list[str]] = {}
     for tensor in operator.tensors:
         for when in dict.fromkeys(row.when for row in _rows(operator, tensor.name)):
@@ -130,7 +130,7 @@ def _order(entry: EnumEntry) -> tuple[int, int]:
 
 
 def _table_news(operator: Operator, before: FeatureLevel, level: FeatureLevel) -> Iterator[str]:
-    """What tables add and drop, tensors with the same news together."""
+    """What tables add and drop; tensors with the same changes are grouped."""
     news: dict[tuple[str, ...], list[str]] = {}
     for tensor in operator.tensors:
         old = [row for row in operator.support[before.name] if row.tensor == tensor.name]
