@@ -2,7 +2,7 @@
 // directml-registry 0.1.0. Copyright (c) 2026 The directml-registry authors
 // SPDX-License-Identifier: MIT
 /*
- * dmlops.h: says why a description of a DirectML operator is wrong before DirectML answers E_INVALIDARG.
+ * dmlops.h: explains what is wrong with a DirectML operator description before DirectML returns E_INVALIDARG.
  *
  *     dmlops_violation found[8];
  *     size_t count = dmlops_validate(&desc, DML_FEATURE_LEVEL_6_4, found, 8);
@@ -10,18 +10,21 @@
  *         printf("%s: %s\n", found[i].rule, found[i].message);
  *     }
  *
- * and in C++17, of the struct itself:
+ * and in C++17, with the struct itself:
  *
  *     for (const dmlops::violation& violation : dmlops::validate(gather)) {
  *         log(violation.rule, violation.message);
  *     }
  *
- * C11 or C++17, nothing to link; the C part allocates nothing. The types are those of DirectML.h, byte for byte. In C++,
- * include DirectML.h before this header, or let it do so where it finds one (on Linux that of DirectX-Headers, and not
- * with MinGW): it then declares only what is missing at that DML_TARGET_VERSION, and checks at compile time that both
- * agree. Define DMLOPS_STANDALONE to have all types from here, DMLOPS_RULE_TEXTS to have dmlops_rule_text, which says
- * what a rule demands, and DMLOPS_DISPATCH to have dmlops_plan, which tells how the shaders of this registry compute what
- * is described: macros, resources, constants and thread groups.
+ * Requires C11 or C++17 and nothing to link; the C part allocates nothing. The types have the same layout as those of
+ * DirectML.h. In C++, include DirectML.h before this header, or let this header include it where it finds one (on Linux
+ * that of DirectX-Headers; not with MinGW). It then declares only what is missing at that DML_TARGET_VERSION, and checks
+ * at compile time that both agree. Macros to define before including this header:
+ *
+ *     DMLOPS_STANDALONE  declares all types here, without DirectML.h
+ *     DMLOPS_RULE_TEXTS  adds dmlops_rule_text, the text of each rule
+ *     DMLOPS_DISPATCH    adds dmlops_plan, which tells how this registry's shaders compute what a description asks
+ *                        for: macros, resources, constants and thread groups
  */
 #ifndef DMLOPS_H
 #define DMLOPS_H
@@ -35,7 +38,7 @@
 #include <string.h>
 
 #if defined(__cplusplus) && !defined(DIRECTML_H) && !defined(DMLOPS_STANDALONE) && defined(__has_include)
-#if defined(__MINGW32__) /* has a directml.h of other makers, and DirectML.h needs more than itself there */
+#if defined(__MINGW32__) /* MinGW ships another directml.h, and DirectML.h needs further headers there */
 #elif defined(_WIN32)
 #if __has_include(<DirectML.h>) && __has_include(<d3d12.h>)
 #include <d3d12.h>
@@ -51,16 +54,17 @@
 #endif
 #endif
 
-/* What DirectML.h declares already: its target version, or 0 when it is not there. */
+/* What DirectML.h has already declared: its target version, or 0 without it. */
 #if defined(DIRECTML_H) && !defined(DML_TARGET_VERSION)
-#error "dmlops.h: this DirectML.h does not tell its version; define DML_TARGET_VERSION as the feature level it has, as 0x1000"
+#error "dmlops.h: this DirectML.h does not declare its version; define DML_TARGET_VERSION as its feature level, such as 0x1000"
 #elif defined(DIRECTML_H)
 #define DMLOPS_DECLARED DML_TARGET_VERSION
 #else
 #define DMLOPS_DECLARED 0
 #ifdef __cplusplus
-/* Where DirectML.h comes after this header, it would declare everything again. This stops the compiler at its first
-   interface, before its first struct, with one error that says what to do: a recursion without end stops all of them. */
+/* If DirectML.h is included after this header, it declares everything again. This stops the compiler at its first
+   interface, before its first struct, with a single error that says what to do: infinite recursion stops every
+   compiler. */
 template <int depth>
 struct include_DirectML_h_before_dmlops_h {
     static const int value = include_DirectML_h_before_dmlops_h<depth + 1>::value;
@@ -72,17 +76,18 @@ struct include_DirectML_h_before_dmlops_h {
 #endif
 #endif
 
-#if defined(__cplusplus) && (defined(__GNUC__) || defined(__clang__)) /* in C++, most of this header is C all the same */
+#if defined(__cplusplus) && (defined(__GNUC__) || defined(__clang__)) /* most of this header is C, even in C++ */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #endif
 
 
-/* DMLOPS_LAYOUT(actual, with 64-bit pointers, with 32-bit pointers); 32-bit systems but Windows align otherwise. */
+/* DMLOPS_LAYOUT(actual, with 64-bit pointers, with 32-bit pointers); 32-bit systems other than Windows align
+   differently. */
 #ifdef __cplusplus
 #define DMLOPS_ASSERT(condition) static_assert(condition, #condition)
-/* in a namespace, since DirectML.h may come after this header; see dmlops_late */
+/* in a namespace, because DirectML.h may be included after this header; see dmlops_late */
 #define DMLOPS_CONSTANT(name, value) \
     namespace dmlops_constants { static const UINT name = value; } \
     using namespace dmlops_constants
@@ -96,7 +101,7 @@ struct include_DirectML_h_before_dmlops_h {
 #define DMLOPS_LAYOUT(actual, on_64, on_32) DMLOPS_ASSERT(sizeof(actual) != 0)
 #endif
 
-/* Number types, the same as those of Windows headers, before or after this one. */
+/* Number types, identical to those in Windows headers, which can be included before or after this one. */
 typedef uint32_t UINT;
 typedef uint64_t UINT64;
 typedef int32_t INT;
@@ -921,12 +926,12 @@ DMLOPS_ASSERT(DML_FEATURE_LEVEL_6_4 == 25600);
 #endif
 DMLOPS_ASSERT(sizeof(DML_FEATURE_LEVEL) == 4);
 
-/* Interfaces that structs hold addresses of. */
+/* Interfaces to which structs hold pointers. */
 typedef struct ID3D12Resource ID3D12Resource;
 typedef struct IDMLDispatchable IDMLDispatchable;
 typedef struct IDMLOperator IDMLOperator;
 
-/* Structs that describe no operator. */
+/* Structs other than operator descriptions. */
 
 /* A tensor that lies in a Direct3D 12 buffer. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1268,7 +1273,7 @@ DMLOPS_LAYOUT(offsetof(DML_GRAPH_DESC, IntermediateEdges), 64, 36);
 DMLOPS_LAYOUT(sizeof(DML_GRAPH_DESC), 72, 40);
 
 
-/* Descriptions of operators. */
+/* Operator descriptions. */
 
 /* Copies each element; with strides of its own the output is a new layout of the input. */
 #if DMLOPS_DECLARED < 0x1000
@@ -4526,8 +4531,8 @@ DMLOPS_LAYOUT(sizeof(DML_UNFOLD_OPERATOR_DESC), 64, 32);
 #define DMLOPS_MESSAGE_SIZE 512
 #define DMLOPS_PATH_SIZE 96
 
-/* A broken rule. `rule` is its stable identifier, `member` the path of the member that breaks it: it points to `path`,
-   so a copy of the struct has to look there itself. `message` shows the values, and ends in "..." where they do not
+/* A broken rule. `rule` is its stable identifier, `member` the path of the member that breaks it. `member` points to
+   `path`, so in a copy of the struct use `path` instead. `message` shows the values, and ends in "..." if they do not
    fit. */
 typedef struct dmlops_violation {
     const char* rule;
@@ -4536,25 +4541,27 @@ typedef struct dmlops_violation {
     char path[DMLOPS_PATH_SIZE];
 } dmlops_violation;
 
-/* Judges a description at a feature level by all of its rules. The result is the number of violations found, 0 for a
-   valid description; the first `capacity` of them are written to `out`, which may be null when capacity is 0. Rules are
-   judged in stages: as long as arrays are missing or counts are wrong, values are not looked at. A rule keeps
-   silent where it reads a value that an earlier one has found wrong. Every address that is not null must be that of an object of its type;
-   the values in these objects may be anything. Arrays of tensors and of activations have as many entries as their counts
-   say; of arrays of numbers no entry is read when a rule refuses the count, or when it is more than
-   DML_TENSOR_DIMENSION_COUNT_MAX1: such a count may be right (REDUCE takes an axis twice), but it may be anything. Rules
-   on entries that are not read find no violation, no output follows from them, and there is no plan. */
+/* Validates a description at a feature level. Returns the number of violations, 0 for a valid description, and writes
+   the first `capacity` of them to `out`, which may be null if capacity is 0. Rules are checked in stages: values are
+   not checked as long as arrays are missing or counts are wrong. A rule is skipped if it reads a value that an earlier
+   one has found to be wrong.
+
+   Every pointer that is not null must point to an object of its type; the values in these objects can be anything.
+   Arrays of tensors and of activations must have as many entries as their counts say. Arrays of numbers are not read if
+   a rule rejects the count, or if it exceeds DML_TENSOR_DIMENSION_COUNT_MAX1: such a count can be valid (REDUCE accepts
+   an axis twice), but it can also be garbage. Rules on entries that are not read find no violation, no output can be
+   inferred from them, and there is no plan. */
 static inline size_t dmlops_validate(
     const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity);
 
 #ifdef DMLOPS_RULE_TEXTS
-/* What a rule demands, in a sentence; null for an unknown identifier. */
+/* What a rule requires, in a sentence; null for an unknown identifier. */
 static inline const char* dmlops_rule_text(const char* rule);
 #endif
 
-/* What is doubtful in a description that dmlops_validate finds valid: no page and no header demands it, or shipping
-   software does otherwise. The result is the number of such findings, 0 for an invalid description; they are written
-   like violations. */
+/* Gives advice on a description that dmlops_validate finds valid. Advice comes from rules that no page and no header
+   requires, or that shipping software breaks. Returns the number of findings, 0 for an invalid description, and writes
+   them like violations. */
 static inline size_t dmlops_advise(
     const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity);
 
@@ -4563,37 +4570,38 @@ static inline DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC
 
 /* Tensors. */
 
-/* The bytes that a tensor needs: up to the end of its last element, in whole words of 4. It is packed where `strides`
-   is null. The result is 0 for an unknown data type, a size of 0, and a tensor of 2^60 bytes or more. */
+/* The bytes that a tensor needs, up to the end of its last element and rounded up to a multiple of 4. The tensor is
+   packed if `strides` is null. Returns 0 for an unknown data type, a size of 0, and a tensor of 2^60 bytes or more. */
 static inline uint64_t dmlops_tensor_size(
     DML_TENSOR_DATA_TYPE type, UINT dimension_count, const UINT* sizes, const UINT* strides);
 
-/* How an inference ended. */
+/* The result of an inference. */
 typedef enum dmlops_inference {
     DMLOPS_INFERRED,     /* the output is written */
-    DMLOPS_NO_OUTPUT,    /* the operator is unknown, or has no output of this number */
-    DMLOPS_NEEDS_INPUT,  /* what outputs follow from is absent, unreadable or miscounted; dmlops_validate tells */
-    DMLOPS_NEEDS_CHOICE, /* the data type or the sizes are for the caller to choose */
-    DMLOPS_NO_SIZES      /* no valid output follows, as a rule is broken; dmlops_validate tells which, given any output */
+    DMLOPS_NO_OUTPUT,    /* the operator is unknown, or has no output with this number */
+    DMLOPS_NEEDS_INPUT,  /* a member that outputs depend on is absent, unreadable or miscounted; see dmlops_validate */
+    DMLOPS_NEEDS_CHOICE, /* the data type or the sizes are the caller's choice */
+    DMLOPS_NO_SIZES      /* a rule is broken, so there is no valid output; dmlops_validate tells which, given any output */
 } dmlops_inference;
 
-/* Works out an output from the rest of a description; the first output has number 0. `tensor` becomes its description,
-   with `sizes`, which has room for DML_TENSOR_DIMENSION_COUNT_MAX1, as its Sizes. Where the description has that output
-   already, its fields stand in for those that do not follow: of a CAST the data type, of a SLICE1 the sizes; so one
-   with no more than a data type will do. With all its outputs worked out, optional ones only where it has them, the
-   description must be valid at the newest feature level. Nothing is written unless the result is DMLOPS_INFERRED. */
+/* Infers an output from the rest of a description; the first output has number 0. `tensor` receives its description,
+   with `sizes`, which must have room for DML_TENSOR_DIMENSION_COUNT_MAX1 entries, as its Sizes. If the description
+   already has that output, its fields are used for what cannot be inferred (the data type for CAST, the sizes for
+   SLICE1), so an output with only a data type is enough. With all outputs inferred, optional ones only if they are
+   present, the description must be valid at the newest feature level. Nothing is written unless the result is
+   DMLOPS_INFERRED. */
 static inline dmlops_inference dmlops_infer_output(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes);
 
-/* Names; null for a number that has none. */
+/* Names; null for unknown values. */
 
-/* An operator type without its prefix, "GATHER". */
+/* An operator type without its prefix, such as "GATHER". */
 static inline const char* dmlops_operator_name(int64_t type);
 
-/* The members of an operator's description by their position in the struct, "InputTensor". */
+/* A member of an operator's description by its position in the struct, such as "InputTensor". */
 static inline const char* dmlops_member_name(int64_t type, size_t index);
 
-/* A feature level, "6.4", and the values of other enumerations without their prefix, "FLOAT32". */
+/* A feature level, such as "6.4", and the values of other enumerations without their prefix, such as "FLOAT32". */
 static inline const char* dmlops_tensor_data_type_name(int64_t value);
 static inline const char* dmlops_tensor_type_name(int64_t value);
 static inline const char* dmlops_tensor_flags_name(int64_t value);
@@ -4620,35 +4628,36 @@ static inline const char* dmlops_graph_node_type_name(int64_t value);
 static inline const char* dmlops_feature_level_name(int64_t value);
 
 #ifdef DMLOPS_DISPATCH
-/* Dispatches: how the shaders that come with this header compute what a description asks for. */
+/* Dispatches: how to run the shaders that come with this header for a description. */
 
 #define DMLOPS_MAX_DEFINES 154
 #define DMLOPS_MAX_BINDINGS 17
 #define DMLOPS_MAX_CONSTANTS 440
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
-#define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
-#define DMLOPS_NO_MEMBER UINT32_MAX /* no member is concerned */
+#define DMLOPS_SCRATCH UINT32_MAX   /* instead of a member: a scratch buffer */
+#define DMLOPS_NO_MEMBER UINT32_MAX /* no member is involved */
 
-/* A macro of a shader, as -D NAME=VALUE sets it. */
+/* A macro of a shader, to be set with -D NAME=VALUE. */
 typedef struct dmlops_define {
     char name[42];
     char value[24];
 } dmlops_define;
 
-/* What is behind a resource: a member by its position in the struct, which dmlops_member_name names, and the entry where
-   that is an array of tensors; or DMLOPS_SCRATCH, and the number of a scratch buffer. */
+/* What is bound to a resource: a member by its position in the struct (see dmlops_member_name), with the index of the
+   entry if it is an array of tensors; or DMLOPS_SCRATCH, with the number of a scratch buffer. */
 typedef struct dmlops_binding {
     uint32_t member;
     uint32_t entry;
 } dmlops_binding;
 
-/* One run of a shader. `shader` is its file, "gather.hlsl", which says how it is compiled; `defines` are what its
-   compilation needs, so equal ones share a pipeline. `bindings` are its resources as the shader declares them: the first
-   `read_count` are read, t0 and following, the others written, u0 and following; in Vulkan all are bindings 0 and following. Something stands in for a tensor that is
-   absent, which nothing reads or writes. `constants` are the 32-bit words of the constant buffer Params, b0, in Vulkan the
-   binding after the last resource. `groups` are the thread groups along x, y and z. Where `waits` is not 0, a barrier must
-   stand before it: it uses what earlier ones wrote. */
+/* One run of a shader. `shader` is its file, such as "gather.hlsl", which says how to compile it. `defines` are all
+   macros that its compilation needs, so dispatches with equal shader and macros can share a pipeline. `bindings` are
+   its resources in the order in which the shader declares them: the first `read_count` are read (t0, t1, ...), the
+   others are written (u0, u1, ...); in Vulkan they are bindings 0, 1, ... An absent tensor is bound to some other
+   buffer, which is neither read nor written. `constants` are the 32-bit words of the constant buffer Params: b0, or in
+   Vulkan the binding after the last resource. `groups` are the thread groups along x, y and z. If `waits` is not 0, the
+   dispatch uses what earlier ones wrote and needs a barrier before it. */
 typedef struct dmlops_dispatch {
     const char* shader;
     uint32_t groups[3];
@@ -4682,8 +4691,8 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_MANY_ELEMENTS = 15
 } dmlops_reason;
 
-/* What a device can do beyond what all shaders need, as bits. Plans for a device with more of them are faster and ask more of
-   the compiler; examples/README.md says what. */
+/* Optional device capabilities, as bits. Plans that use them are faster but require more of the compiler; see
+   examples/README.md. */
 typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
     DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
@@ -4691,15 +4700,15 @@ typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_WAITING_GROUPS = 8 /* Vulkan, 128 processors or more that run a group each, 48 KiB of group memory */
 } dmlops_capability;
 
-/* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
+/* A buffer of the plan's own: its size in bytes, and whether it must be zeroed first. */
 typedef struct dmlops_scratch {
     uint64_t size;
     uint32_t cleared;
 } dmlops_scratch;
 
-/* A plan apart from its dispatches: how many they are, the scratch buffers that they use, and the outputs whose old content
-   they read (`held`). Or why there is none: the reason, the member concerned by its position in the struct, a number, and
-   all of that in words. */
+/* A plan without its dispatches: their number, the scratch buffers that they use, and the outputs whose previous
+   content they read (`held`). If there is no plan: the reason, the member involved by its position in the struct, a
+   number, and all of that as a message. */
 typedef struct dmlops_work {
     size_t dispatch_count;
     uint32_t scratch_count;
@@ -4712,23 +4721,24 @@ typedef struct dmlops_work {
     char message[DMLOPS_MESSAGE_SIZE];
 } dmlops_work;
 
-/* Plans a description. The result is the number of dispatches, of which the first `capacity` are written to `out`, which
-   may be null when capacity is 0. One is enough for most operators; recurrent networks take several for each step. It is 0
-   where every output is absent, and where `work->reason` says why there is no plan, as for a description that feature level
-   6.4 does not accept. `work` may be null. What a description points to must be as dmlops_validate wants it. */
+/* Plans a description. Returns the number of dispatches and writes the first `capacity` of them to `out`, which may be
+   null if capacity is 0. Most operators need one dispatch; recurrent networks take several per step. The result is 0 if
+   every output is absent or if there is no plan; `work->reason` says why, for example because feature level
+   6.4 does not accept the description. `work` may be null. Pointers in the description must
+   satisfy the same requirements as for dmlops_validate. */
 static inline size_t dmlops_plan_work(
     const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity);
 
-/* The same for a device with these capabilities, bits of dmlops_capability; 0 is what the other two functions take. */
+/* The same for a device with these capabilities, bits of dmlops_capability; the other two functions use 0. */
 static inline size_t dmlops_plan_for(
     const DML_OPERATOR_DESC* desc, uint32_t capabilities, dmlops_work* work, dmlops_dispatch* out, size_t capacity);
 
-/* The dispatches alone. */
+/* Only the dispatches. */
 static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity);
 #endif
 /* Everything from here to the C++ part is an implementation detail. */
 
-/* A function that is better called than copied: most are, from hundreds of places. */
+/* A function that should not be inlined: most are called from hundreds of places. */
 #if defined(__GNUC__) || defined(__clang__)
 #define DMLOPS_CALLED static __attribute__((noinline, unused))
 #elif defined(_MSC_VER)
@@ -5227,7 +5237,7 @@ static inline const char* dmlops_feature_level_name(int64_t value) {
     return dmlops_name(dmlops_names_FEATURE_LEVEL, value);
 }
 
-/* Members of each operator in the order of the struct, each with a zero byte after it. */
+/* The members of each operator in struct order, each terminated by a zero byte. */
 static const dmlops_named dmlops_member_names[] = {
     {1, "InputTensor\0OutputTensor\0ScaleBias\0"},
     {2, "InputTensor\0OutputTensor\0ScaleBias\0"},
@@ -5511,7 +5521,7 @@ static const dmlops_enumeration dmlops_enumerations[] = {
     {"DML_GRAPH_NODE_TYPE", dmlops_names_GRAPH_NODE_TYPE},
 };
 
-/* What an operator takes as fused activation, and from which level on; type 0 after the last. */
+/* The fused activations that an operator accepts, and since which level; terminated by type 0. */
 typedef struct dmlops_activation {
     uint16_t type;
     uint16_t since;
@@ -5522,8 +5532,8 @@ static const dmlops_activation dmlops_activations_1[] = { {8, 0x6000},  {35, 0x1
 static const dmlops_activation dmlops_activations_2[] = { {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {0, 0}};
 static const dmlops_activation* const dmlops_activation_lists[] = {dmlops_activations_0, dmlops_activations_1, dmlops_activations_2, NULL};
 
-/* What a tensor may be from a feature level on: a bit mask of dimension counts, and an index of dmlops_type_lists. Where
-   `condition` is not 0, that holds in some cases only. */
+/* What a tensor supports since a feature level: a bit mask of dimension counts, and an index into dmlops_type_lists. If
+   `condition` is not 0, the line applies only if that condition holds. */
 typedef struct dmlops_support {
     uint16_t since;
     uint16_t ranks;
@@ -5531,7 +5541,7 @@ typedef struct dmlops_support {
     uint16_t condition;
 } dmlops_support;
 
-/* Support tables, newest level first, each with a line of no level after the last. */
+/* Support tables, newest level first, each terminated by a line without a level. */
 static const dmlops_support dmlops_tables[] = {
     /* 0 */ {0x4100, 0x1fe, 2, 0}, {0x3000, 0x1fe, 1, 0}, {0x2100, 0x30, 1, 0}, {0x1000, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 5 */ {0x4100, 0x1fe, 4, 0}, {0x3000, 0x1fe, 3, 0}, {0x2100, 0x10, 3, 0}, {0x1000, 0x10, 0, 0}, {0, 0, 0, 0},
@@ -5683,10 +5693,10 @@ static const dmlops_support dmlops_tables[] = {
 
 typedef enum dmlops_kind { DMLOPS_TENSOR, DMLOPS_ADDRESS, DMLOPS_ENUM, DMLOPS_ACTIVATION } dmlops_kind;
 
-#define DMLOPS_ALONE 0xffff /* in place of the offset of a count: the member is no array */
+#define DMLOPS_ALONE 0xffff /* instead of the offset of a count: the member is not an array */
 
-/* A member: its offset, that of its count, and by its kind where its support table starts, an index of
-   dmlops_enumerations or of dmlops_activation_lists. */
+/* A member: its offset, that of its count and, depending on its kind, the start of its support table or an index into
+   dmlops_enumerations or dmlops_activation_lists. */
 typedef struct dmlops_member {
     const char* name;
     uint16_t offset;
@@ -5698,7 +5708,7 @@ typedef struct dmlops_member {
     uint8_t infers : 1;
 } dmlops_member;
 
-/* Where in a description: a member of what is at `outer`, and an entry of it unless `index` is negative. */
+/* A place in a description: a member of the value at `outer`, and an entry of it unless `index` is negative. */
 typedef struct dmlops_place {
     const struct dmlops_place* outer;
     const char* name;
@@ -5709,9 +5719,9 @@ struct dmlops_run;
 
 struct dmlops_operator;
 
-/* A line of a rule and the function that judges it. `reads` is where in the operator's code the members that it reads are
-   listed. Rules that speak of no tensor, `alone`, hold of a fused activation too; those that limit the count of an array
-   and speak of no output, `limits`, come before outputs are inferred. */
+/* A line of a rule and the function that checks it. `reads` is the position of the list of members that it reads in the
+   operator's code. Rules that concern no tensor, `alone`, also apply to fused activations; those that limit the count
+   of an array and concern no output, `limits`, are checked before outputs are inferred. */
 typedef struct dmlops_rule {
     const char* id;
     void (*judge)(
@@ -5724,13 +5734,13 @@ typedef struct dmlops_rule {
     uint8_t limits;
 } dmlops_rule;
 
-/* What to say when a program finds a violation. */
+/* The message if a program finds a violation. */
 typedef struct dmlops_phrase {
     const char* member;
     const char* format;
 } dmlops_phrase;
 
-/* In the order of judgement. */
+/* In the order in which they are checked. */
 typedef enum dmlops_stage {
     DMLOPS_STAGE_COUNTS,
     DMLOPS_STAGE_ARRAYS,
@@ -5739,8 +5749,8 @@ typedef enum dmlops_stage {
     DMLOPS_STAGES
 } dmlops_stage;
 
-/* An operator's members and rules, with the first rule of each stage; its programs, and where those of the conditions of
-   support tables start. */
+/* An operator's members and rules, with the first rule of each stage; its programs, and where those of the conditions
+   of support tables start. */
 typedef struct dmlops_operator {
     const dmlops_member* members;
     const dmlops_rule* rules;
@@ -5762,7 +5772,7 @@ typedef struct dmlops_tensor_rule {
     uint8_t reads;
 } dmlops_tensor_rule;
 
-/* Bits of what is found to be broken, or read: a member itself, the fields of a tensor. */
+/* Bits for what a rule breaks or reads: a member itself, the fields of a tensor. */
 typedef enum dmlops_bit {
     DMLOPS_BIT_MEMBER = 1,
     DMLOPS_BIT_DataType = 0x2,
@@ -5774,14 +5784,14 @@ typedef enum dmlops_bit {
     DMLOPS_BIT_GuaranteedBaseOffsetAlignment = 0x80,
 } dmlops_bit;
 
-#define DMLOPS_END 0xff /* after what a rule reads: members by position, each with its bits */
+#define DMLOPS_END 0xff /* terminates what a rule reads: members by position, each with its bits */
 
-/* One validation under way. In a fused activation, `outer` is its place.
+/* The state of a validation. In a fused activation, `outer` is its place.
 
-   The rest is set when the first violation is found. A rule that reads what another one has found to be broken keeps
-   silent: `broken` has the bits of each member, by position; `fresh` is what the rule found that was the last to find
-   anything. `tensor` has the bits of the tensor that is judged, and `refused` one for each dimension count that has been
-   told to be wrong. */
+   The rest is set when the first violation is found. A rule that reads something another one has found to be wrong is
+   skipped: `broken` has these bits for each member, by position, and `fresh` those from the last rule that found a
+   violation. `tensor` has the bits of the tensor being checked, and `refused` one bit for each dimension count that has
+   already been reported. */
 typedef struct dmlops_run {
     dmlops_violation* out;
     size_t capacity;
@@ -5812,7 +5822,7 @@ static inline void dmlops_begin(dmlops_run* run, int64_t level, dmlops_violation
 static const char* const dmlops_fields[] = {"DataType", "Flags", "DimensionCount", "Sizes", "Strides", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment"};
 
 
-/* Where operators stand in tables: by type, counted from 1; 0 of a number that is none. */
+/* The index of each operator in the tables: by type, counted from 1; 0 for an unknown type. */
 static const uint8_t dmlops_positions[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 147, 148, 149, 150, 151, 152, 153, 154, 155, 156, 157, 158, 159, 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 176, 177, 0};
 
 static inline int64_t dmlops_position(int64_t type) {
@@ -5822,7 +5832,7 @@ static inline int64_t dmlops_position(int64_t type) {
 
 #define DMLOPS_LIMIT INT64_MAX
 
-/* A value of an enumeration, which may be any number. */
+/* The value of an enumeration, which can be any number. */
 static inline int64_t dmlops_enum(const void* value) {
     uint32_t number;
     memcpy(&number, value, sizeof number);
@@ -5878,12 +5888,12 @@ DMLOPS_CALLED int64_t dmlops_multiply_any(int64_t a, int64_t b) {
     return a * b;
 }
 
-/* The quotient, rounded down; 0 by 0. */
+/* The quotient, rounded down; 0 if the divisor is 0. */
 static inline int64_t dmlops_divide(int64_t a, int64_t b) {
     return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* The remainder, with the sign of the divisor; 0 by 0. */
+/* The remainder, with the sign of the divisor; 0 if the divisor is 0. */
 static inline int64_t dmlops_modulo(int64_t a, int64_t b) {
     return b == 0 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
 }
@@ -5904,7 +5914,7 @@ static inline int dmlops_power_of_two(int64_t value) {
     return value > 0 && (value & (value - 1)) == 0;
 }
 
-/* Bits of one element of a data type, 0 of a number that is none. */
+/* Bits per element of a data type; 0 for an unknown type. */
 static inline int64_t dmlops_bits(int64_t type) {
     static const uint8_t bits[] = {0, 32, 16, 32, 16, 8, 32, 16, 8, 64, 64, 64, 4, 4};
     return type >= 0 && type < (int64_t)sizeof bits ? bits[type] : 0;
@@ -5914,7 +5924,7 @@ static inline int dmlops_signed(int64_t type) {
     return type >= 0 && type < 32 && (0x29c0 >> type & 1) != 0;
 }
 
-/* Arrays: the description's own, and lists that rules compute. Reading where there is nothing gives 0. */
+/* Arrays: those in the description, and lists that rules compute. Reading out of range gives 0. */
 
 typedef struct dmlops_list {
     int64_t count;
@@ -5935,7 +5945,7 @@ static inline int dmlops_same_arrays(const UINT* a, int64_t a_count, const UINT*
     return same;
 }
 
-/* Tensors. One that is absent reads as one without dimensions. */
+/* Tensors. An absent one reads as a tensor without dimensions. */
 
 static const DML_BUFFER_TENSOR_DESC dmlops_absent = {
     (DML_TENSOR_DATA_TYPE)0, (DML_TENSOR_FLAGS)0, 0, NULL, NULL, 0, 0};
@@ -5944,8 +5954,8 @@ static inline const DML_BUFFER_TENSOR_DESC* dmlops_buffer(const DML_TENSOR_DESC*
     return tensor == NULL ? &dmlops_absent : (const DML_BUFFER_TENSOR_DESC*)tensor->Desc;
 }
 
-/* How many entries are read of an array that is not of tensors. None needs more than a tensor has dimensions; an array
-   with a larger count is not read, as the count may be anything, and rules on its entries keep silent. */
+/* How many entries of an array of numbers are read. No array needs more than a tensor has dimensions; one with a larger
+   count is not read, because the count could be garbage, and rules on its entries are skipped. */
 static inline int64_t dmlops_readable_entries(int64_t count) {
     return count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1 ? count : 0;
 }
@@ -5968,7 +5978,7 @@ static inline const void* dmlops_address(const void* description, const dmlops_m
     return address;
 }
 
-/* How many there are of a member that is an address: entries of an array, 1 of another member that is given. */
+/* The number of values that a pointer member has: the entries of an array, or 1 for another member that is given. */
 static inline int64_t dmlops_count(const void* description, const dmlops_member* member) {
     UINT count = 1;
     if (member->count != DMLOPS_ALONE) {
@@ -6022,7 +6032,7 @@ DMLOPS_CALLED void dmlops_put_integer(dmlops_text* text, int64_t value) {
     dmlops_put(text, first);
 }
 
-/* Six significant digits, with a point whatever the locale. */
+/* Six significant digits, with a decimal point in every locale. */
 DMLOPS_CALLED void dmlops_put_float(dmlops_text* text, double value) {
     char digits[32];
     snprintf(digits, sizeof digits, "%g", value);
@@ -6110,7 +6120,7 @@ struct dmlops_program;
 static inline void dmlops_put_value(dmlops_text* text, struct dmlops_program* program);
 static int64_t dmlops_integer(struct dmlops_program* program);
 
-/* Makes what the last rule found known to all others but itself. */
+/* Publishes what the last rule found to all rules but itself. */
 static inline void dmlops_turn_to(dmlops_run* run, const char* rule) {
     if (strcmp(run->last, rule) != 0) {
         for (size_t i = 0; i < sizeof run->fresh; ++i) {
@@ -6121,7 +6131,7 @@ static inline void dmlops_turn_to(dmlops_run* run, const char* rule) {
     }
 }
 
-/* Whether a rule reads what another one has found to be broken. */
+/* Whether a rule reads something that another one has found to be wrong. */
 DMLOPS_CALLED int dmlops_unreliable(dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule) {
     if (run->count == 0 || run->outer != NULL) {
         return 0;
@@ -6135,7 +6145,7 @@ DMLOPS_CALLED int dmlops_unreliable(dmlops_run* run, const dmlops_operator* op, 
     return 0;
 }
 
-/* Remembers what a violation finds to be broken, by its path. */
+/* Records what a violation found to be wrong, by its path. */
 static inline void dmlops_remember(dmlops_run* run, const char* rule, const char* path) {
     const size_t length = strcspn(path, ".[");
     const char* field = strchr(path, '.');
@@ -6160,11 +6170,10 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
     }
 }
 
-/* Counts a violation and, where there is room, writes it: of the field of what is at a place, either of which may be
-   null. In the format, %m stands for that path, %p for the place, %s for a text, %i for an int64_t, %a for an array and its
-   count, %e for names and a value, %r for a mask of ranks, %t for types, %o for activations, %v for the next value
-   of a program, which is given once; the message ends at %? where an int64_t, or the next value of the program, is 0;
-   %% is a percent sign. */
+/* Counts a violation and, if there is room, writes it. It concerns a field of what is at a place; either can be null.
+   In the format, %m is the path of that field, %p that of the place, %s a string, %i an int64_t, %a an array and its
+   count, %e names and a value, %r a mask of ranks, %t types, %o activations, %v the next value of a program (passed
+   once), %% a percent sign. The message ends at %? if an int64_t, or the program's next value, is 0. */
 DMLOPS_CALLED void dmlops_report(
     dmlops_run* run, const char* rule, const dmlops_place* place, const char* field, const char* format, ...) {
     va_list values;
@@ -6245,9 +6254,9 @@ DMLOPS_CALLED void dmlops_report(
     va_end(values);
 }
 
-/* Programs: expressions of rules as bytes, outermost first, each operation followed by its operands. First come
-   definitions (LET, a slot, a value); before the condition of a rule, what must hold for it to be judged (WHEN) and its
-   loops (FOR, a slot, bounds), and after it the values that the message shows. */
+/* Programs: the expressions of rules as bytes, in prefix order. A program starts with definitions (LET, a slot, a
+   value). The condition of a rule is preceded by what must hold for it to apply (WHEN) and its loops (FOR, a slot,
+   bounds), and followed by the values that the message shows. */
 
 typedef enum dmlops_operation {
     DMLOPS_LET,
@@ -6329,21 +6338,21 @@ typedef enum dmlops_reduction {DMLOPS_OVER_ALL, DMLOPS_OVER_ANY, DMLOPS_OVER_SUM
 
 typedef enum dmlops_value {DMLOPS_SHOW_INT, DMLOPS_SHOW_BOOL, DMLOPS_SHOW_FLOAT, DMLOPS_SHOW_INTS, DMLOPS_SHOW_ENUM} dmlops_value;
 
-/* Operands. Members are named by their offsets in words; in place of that of a tensor may stand DMLOPS_ITSELF, where the
-   program looks at one tensor, or DMLOPS_ENTRY_OF and an array with its count and an index. */
+/* Operands. Members are identified by their offsets in words. Instead of a tensor's offset there can be DMLOPS_ITSELF,
+   if the program checks a single tensor, or DMLOPS_ENTRY_OF with an array, its count and an index. */
 #define DMLOPS_ITSELF 0xfe
 #define DMLOPS_ENTRY_OF 0xff
 #define DMLOPS_WORD(type, member) (offsetof(type, member) / 4)
 #define DMLOPS_SMALL(number) (DMLOPS_FIRST_SMALL + (number))
 #define DMLOPS_SLOT(number) (DMLOPS_FIRST_SLOT + (number))
-#define DMLOPS_TURN(length) (length) % 256, (length) / 256 /* of what comes next, which a loop repeats */
+#define DMLOPS_TURN(length) (length) % 256, (length) / 256 /* bytes of what follows, which a loop repeats */
 #define DMLOPS_BYTE(number, place) (uint8_t)((uint64_t)(number) >> 8 * (place) & 0xff)
 #define DMLOPS_BYTES(number) \
     DMLOPS_BYTE(number, 0), DMLOPS_BYTE(number, 1), DMLOPS_BYTE(number, 2), DMLOPS_BYTE(number, 3), \
     DMLOPS_BYTE(number, 4), DMLOPS_BYTE(number, 5), DMLOPS_BYTE(number, 6), DMLOPS_BYTE(number, 7)
-#define DMLOPS_AS_GIVEN INT64_MIN /* in place of a number: what is given stays, as nothing follows */
+#define DMLOPS_AS_GIVEN INT64_MIN /* instead of a number: keep the given value, since none can be inferred */
 
-/* A program under way: the next byte, what its offsets are relative to, and its slots. */
+/* The state of a program: the next byte, what its offsets are relative to, and its slots. */
 typedef struct dmlops_program {
     const uint8_t* next;
     const char* base;
@@ -6352,7 +6361,7 @@ typedef struct dmlops_program {
     dmlops_list lists[3];
 } dmlops_program;
 
-/* An array where it lies. */
+/* An array in place. */
 typedef struct dmlops_array {
     const void* values;
     int64_t count;
@@ -6417,7 +6426,7 @@ static inline int64_t dmlops_short(const dmlops_program* program, uint8_t code) 
     return code >= DMLOPS_FIRST_SLOT ? program->slots[(size_t)code - DMLOPS_FIRST_SLOT] : code - DMLOPS_FIRST_SMALL;
 }
 
-/* The number that comes next; the most frequent ones are worked out on the spot. */
+/* Evaluates the next number; the most frequent kinds are handled inline. */
 static inline int64_t dmlops_operand(dmlops_program* program) {
     const uint8_t* next = program->next;
     const uint8_t operation = *next;
@@ -6440,7 +6449,7 @@ static inline int64_t dmlops_operand(dmlops_program* program) {
     return dmlops_integer(program);
 }
 
-/* Arrays. Reading where there is nothing gives 0. */
+/* Arrays. Reading out of range gives 0. */
 
 static inline int64_t dmlops_array_entry(const dmlops_array* array, int64_t index) {
     if (index < 0 || index >= array->count || array->values == NULL) {
@@ -6456,7 +6465,7 @@ static inline int64_t dmlops_array_entry(const dmlops_array* array, int64_t inde
     }
 }
 
-/* The array that comes next; one that the program puts together is kept in `storage`. */
+/* Evaluates the next array; `storage` holds it if the program builds it. */
 DMLOPS_CALLED dmlops_array dmlops_array_here(dmlops_program* program, dmlops_list* storage) {
     dmlops_array array = {NULL, 0, DMLOPS_UINTS};
     const DML_BUFFER_TENSOR_DESC* tensor;
@@ -6491,14 +6500,14 @@ DMLOPS_CALLED dmlops_array dmlops_array_here(dmlops_program* program, dmlops_lis
     return array;
 }
 
-/* Appends the entries from `lower` up to, not including, `upper`. */
+/* Appends the entries from `lower` up to, but not including, `upper`. */
 static inline void dmlops_append_part(dmlops_list* list, const dmlops_array* array, int64_t lower, int64_t upper) {
     for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < array->count && list->count < 38; ++i) {
         dmlops_push(list, dmlops_array_entry(array, i));
     }
 }
 
-/* Right-aligns an array at a length: leading entries are cut, or added as `fill`. */
+/* Right-aligns an array to a length: leading entries are dropped, or added as `fill`. */
 static inline void dmlops_append_aligned(dmlops_list* list, const dmlops_array* array, int64_t length, int64_t fill) {
     const int64_t kept = length < 0 ? 0 : length < 38 ? length : 38;
     for (int64_t i = array->count - kept; i < array->count && list->count < 38; ++i) {
@@ -6526,7 +6535,7 @@ DMLOPS_CALLED void dmlops_append_changed(dmlops_program* program, dmlops_list* l
     }
 }
 
-/* Whether a turn of a loop is left out, for what must hold in it. */
+/* Whether the condition of a loop excludes an iteration. */
 static inline int dmlops_is_left_out(dmlops_program* program) {
     if (*program->next != DMLOPS_WHEN) {
         return 0;
@@ -6551,7 +6560,7 @@ static inline void dmlops_append_each(dmlops_program* program, dmlops_list* list
     program->next = end;
 }
 
-/* Appends the array that comes next. */
+/* Appends the next array. */
 DMLOPS_CALLED void dmlops_append_next(dmlops_program* program, dmlops_list* list) {
     switch (*program->next) {
     case DMLOPS_JOIN:
@@ -6729,7 +6738,7 @@ DMLOPS_CALLED int64_t dmlops_reduce(dmlops_program* program) {
     return value;
 }
 
-/* The number that comes next, which is no slot, no small number and nothing that two numbers make. */
+/* Evaluates the next number if it is not a slot, a small number or a binary operation. */
 DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     const uint8_t operation = *program->next++;
     switch (operation) {
@@ -6835,7 +6844,7 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     }
 }
 
-/* The number that comes next. */
+/* Evaluates the next number. */
 DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
     const uint8_t operation = *program->next;
     if (operation >= DMLOPS_ADD && operation <= DMLOPS_GREATER_OR_EQUAL) {
@@ -6886,7 +6895,7 @@ DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
 
 /* Whole programs. */
 
-/* Fills the slot of the definition that comes next. */
+/* Fills the slot of the next definition. */
 DMLOPS_CALLED void dmlops_define_next(dmlops_program* program) {
     const uint8_t operation = *program->next++;
     const uint8_t slot = *program->next++;
@@ -6898,7 +6907,7 @@ DMLOPS_CALLED void dmlops_define_next(dmlops_program* program) {
     }
 }
 
-/* Makes a program ready to run: what follows its definitions comes next. */
+/* Prepares a program to run: the next byte is the one after its definitions. */
 static inline void dmlops_start(dmlops_program* program, const uint8_t* code, const void* description, int64_t level) {
     program->next = code;
     program->base = (const char*)description;
@@ -6936,7 +6945,7 @@ DMLOPS_CALLED int dmlops_fails(dmlops_program* program) {
     return 0;
 }
 
-/* Writes the value that comes next. */
+/* Writes the next value. */
 static inline void dmlops_put_value(dmlops_text* text, dmlops_program* program) {
     switch ((dmlops_value)*program->next++) {
     case DMLOPS_SHOW_INT:
@@ -6974,7 +6983,7 @@ static inline int dmlops_condition(const dmlops_run* run, int number) {
     return dmlops_integer(&program) != 0;
 }
 
-/* Whether a rule reads an array of numbers that is not read. */
+/* Whether a rule depends on an array of numbers that is not read. */
 static inline int dmlops_reads_unread(
     const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
     for (const uint8_t* read = op->code + rule->reads; *read != 0xff; read += 2) {
@@ -6988,7 +6997,7 @@ static inline int dmlops_reads_unread(
     return 0;
 }
 
-/* Judges a rule by its program. */
+/* Checks a rule by running its program. */
 static inline void dmlops_by_program(
     dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
     dmlops_program program;
@@ -7070,8 +7079,8 @@ static const uint8_t dmlops_tensor_code[] = {
 };
 #undef DMLOPS_AT
 
-#define DMLOPS_TENSOR_SIZE_START 191 /* where the program of a tensor's bytes starts */
-#define DMLOPS_STRUCTURE_RULES 3 /* so many come first */
+#define DMLOPS_TENSOR_SIZE_START 191 /* where the program for a tensor's size in bytes starts */
+#define DMLOPS_STRUCTURE_RULES 3 /* the number of these, which come first */
 static const dmlops_tensor_rule dmlops_tensor_rules[] = {
     {"DML-TENSOR-rank", "DimensionCount", "%p.DimensionCount is %v; it must be at least 1", 0,
      DMLOPS_BIT_DimensionCount},
@@ -7095,8 +7104,8 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_Flags | DMLOPS_BIT_MEMBER},
 };
 
-/* Judges the rules of every tensor from one up to, not including, another. Those of structure rely on those before them:
-   what breaks one is not judged by the next. */
+/* Checks the rules for every tensor from one up to, but not including, another. Structure rules rely on those before
+   them: if one is broken, the next ones are not checked. */
 DMLOPS_CALLED void dmlops_judge_tensor(
     dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_BUFFER_TENSOR_DESC* tensor,
     size_t first, size_t end) {
@@ -7115,7 +7124,7 @@ DMLOPS_CALLED void dmlops_judge_tensor(
     }
 }
 
-/* The quick test: whether a tensor breaks none of these rules. */
+/* Fast path: whether a tensor breaks none of these rules. */
 static inline int dmlops_sound(
     const dmlops_run* run, const dmlops_member* member, const DML_BUFFER_TENSOR_DESC* tensor) {
     (void)run;
@@ -7229,19 +7238,19 @@ static inline const dmlops_support* dmlops_lines(const dmlops_run* run, const dm
     return line;
 }
 
-/* Whether one line of a table holds for the description. */
+/* Whether one line of a table applies to the description. */
 static inline int dmlops_holds(const dmlops_run* run, const dmlops_support* line) {
     return line->condition == 0 || dmlops_condition(run, line->condition);
 }
 
-/* Whether one line of a table has a dimension count or a data type, and holds for the description. */
+/* Whether one line of a table lists a dimension count or a data type, and applies to the description. */
 static inline int dmlops_has(const dmlops_run* run, const dmlops_support* line, int64_t value, int of_types) {
     const uint32_t mask = of_types ? dmlops_type_lists[line->types].mask : line->ranks;
     return value < 32 && (mask >> value & 1) != 0 &&
            dmlops_holds(run, line);
 }
 
-/* The lowest level above that of a line at which a line before it has the value; 0 where there is none. */
+/* The lowest level above that of a line at which an earlier line lists the value; 0 if there is none. */
 static inline int64_t dmlops_needed(
     const dmlops_run* run, const dmlops_member* member, const dmlops_support* line, int64_t value, int of_types) {
     while (line > &dmlops_tables[member->detail]) {
@@ -7253,7 +7262,7 @@ static inline int64_t dmlops_needed(
     return 0;
 }
 
-/* What the lines of one level that hold for the description have in common or apart. */
+/* All dimension counts and data types in the lines of one level that apply to the description. */
 static inline void dmlops_choices(
     const dmlops_run* run, const dmlops_support* line, uint32_t* ranks, dmlops_types* types) {
     const uint16_t since = line->since;
@@ -7310,7 +7319,7 @@ static inline void dmlops_supported(
     }
 }
 
-/* Judges each tensor that is given, in the order of the struct. */
+/* Checks each given tensor, in struct order. */
 typedef enum dmlops_pass { DMLOPS_REQUIRED, DMLOPS_STRUCTURE, DMLOPS_COUNTS, DMLOPS_VALUES } dmlops_pass;
 
 static inline void dmlops_judge_tensors(dmlops_run* run, dmlops_pass pass, const dmlops_member* member) {
@@ -7349,7 +7358,7 @@ DMLOPS_CALLED void dmlops_judge_all_tensors(dmlops_run* run, dmlops_pass pass) {
     }
 }
 
-/* Rules of members that are no tensors. */
+/* Rules for members other than tensors. */
 
 static inline const dmlops_operator* dmlops_find(int64_t type);
 
@@ -7389,8 +7398,8 @@ static inline void dmlops_enum_value(dmlops_run* run, const dmlops_member* membe
     }
 }
 
-/* DML-OPERATOR-fused-activation, DML-OPERATOR-fused-activation-tensors, and the rules of the activation that speak of
-   no tensor */
+/* DML-OPERATOR-fused-activation, DML-OPERATOR-fused-activation-tensors, and the
+   rules of the activation that concern no tensor */
 static inline void dmlops_fused_activation(
     dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_OPERATOR_DESC* activation) {
     const dmlops_activation* taken = dmlops_activation_lists[member->detail];
@@ -7445,7 +7454,7 @@ static inline void dmlops_fused_activations(dmlops_run* run, const dmlops_member
     }
 }
 
-/* The rules that come before all others. */
+/* The rules that are checked before all others. */
 DMLOPS_CALLED void dmlops_judge_members(dmlops_run* run) {
     const dmlops_member* members = run->op->members;
     const size_t count = run->op->member_count;
@@ -7465,8 +7474,8 @@ DMLOPS_CALLED void dmlops_judge_members(dmlops_run* run) {
     dmlops_judge_all_tensors(run, DMLOPS_STRUCTURE);
 }
 
-/* The quick test that most valid descriptions pass: none of the rules above is broken, as one look at each member tells.
-   Support in some cases only, and fused activations, take more than that. */
+/* Fast path that most valid descriptions pass: checks with one look at each member that none of the rules above is
+   broken. Conditional support and fused activations take more than that. */
 
 DMLOPS_CALLED int dmlops_plain_tensor(
     const dmlops_run* run, const dmlops_member* member, const DML_TENSOR_DESC* tensor) {
@@ -7517,9 +7526,9 @@ static inline int dmlops_plain(const dmlops_run* run) {
     return i == run->op->member_count;
 }
 
-/* Rules that a field of one tensor equals that of another, where both are given. */
+/* Rules that a field of one tensor equals that of another, if both are given. */
 
-/* Whether the sizes of one tensor are those of another but for some that are 1. */
+/* Whether the sizes of one tensor are those of another, except for some that are 1. */
 static inline int dmlops_broadcasts(const DML_BUFFER_TENSOR_DESC* first, const DML_BUFFER_TENSOR_DESC* second) {
     UINT i = 0;
     while (first->DimensionCount == second->DimensionCount && i < first->DimensionCount &&
@@ -20419,7 +20428,7 @@ static inline void dmlops_judge_stage(dmlops_run* run, dmlops_stage stage) {
     }
 }
 
-/* The advice of a fused activation, as far as it speaks of no tensor. */
+/* The advice on a fused activation that concerns no tensor. */
 DMLOPS_CALLED void dmlops_judge_fused_advice(dmlops_run* run, const DML_OPERATOR_DESC* activation) {
     const dmlops_operator* op = dmlops_find(dmlops_enum(&activation->Type));
     for (size_t i = op->firsts[DMLOPS_STAGE_ADVICE]; i < op->firsts[DMLOPS_STAGES]; ++i) {
@@ -20471,7 +20480,7 @@ static inline size_t dmlops_validate(
     }
     dmlops_judge_stage(run, DMLOPS_STAGE_COUNTS);
     if (run->count > 0) {
-        return run->count; /* a count that is wrong says nothing of how many entries can be read */
+        return run->count; /* if a count is wrong, it is unknown how many entries can be read */
     }
     dmlops_judge_stage(run, DMLOPS_STAGE_ARRAYS);
     if (run->count > 0) {
@@ -20512,7 +20521,7 @@ static inline size_t dmlops_advise(
 }
 
 #ifdef DMLOPS_RULE_TEXTS
-/* Identifiers and texts of the rules, in turn. */
+/* Identifiers and texts of the rules, alternating. */
 static const char* const dmlops_rule_texts[] = {
     "DML-OPERATOR-type", "The type of the description is an operator of the registry.",
     "DML-OPERATOR-feature-level", "The requested feature level exists.",
@@ -21513,12 +21522,12 @@ static inline uint64_t dmlops_tensor_size(
     }
     dmlops_start(&program, dmlops_tensor_code + DMLOPS_TENSOR_SIZE_START, &described, 0);
     bytes = dmlops_integer(&program);
-    return bytes < DMLOPS_LIMIT / 8 - 4 ? (uint64_t)bytes : 0; /* the number of its bits is limited */
+    return bytes < DMLOPS_LIMIT / 8 - 4 ? (uint64_t)bytes : 0; /* its number of bits is limited, too */
 }
 
 /* Outputs. */
 
-#define DMLOPS_NOTHING 0xff /* in place of a member */
+#define DMLOPS_NOTHING 0xff /* instead of a member */
 #define DMLOPS_NO_PROGRAM 0xffff
 
 /* An output: the members whose data type and sizes it has, or where the programs of these start; whether what is given
@@ -22109,13 +22118,13 @@ static inline const dmlops_output* dmlops_output_of(int64_t position, size_t num
                : NULL;
 }
 
-/* A tensor that is given, the first one of an array; the absent one otherwise. */
+/* A given tensor, or the first one of an array; otherwise the absent tensor. */
 static inline const DML_BUFFER_TENSOR_DESC* dmlops_first(const void* description, const dmlops_member* member) {
     const int given = dmlops_count(description, member) > 0;
     return dmlops_buffer(given ? (const DML_TENSOR_DESC*)dmlops_address(description, member) : NULL);
 }
 
-/* Whether the sizes of each tensor of a member can be read, as rules can rely on once structure has been judged. */
+/* Whether the sizes of each tensor of a member can be read, which rules rely on after the structure stage. */
 static inline int dmlops_readable(const void* description, const dmlops_member* member) {
     const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)dmlops_address(description, member);
     const int64_t count = dmlops_count(description, member);
@@ -22129,7 +22138,7 @@ static inline int dmlops_readable(const void* description, const dmlops_member* 
     return readable;
 }
 
-/* Whether outputs can follow from a member: it is there if it must be, and is read. */
+/* Whether outputs can be inferred from a member: it is present if required, and can be read. */
 static inline int dmlops_inferable(const void* description, const dmlops_member* member) {
     UINT count = 1;
     if (member->count != DMLOPS_ALONE) {
@@ -22144,7 +22153,7 @@ static inline int dmlops_inferable(const void* description, const dmlops_member*
     return member->kind != DMLOPS_TENSOR || !member->is_input || dmlops_readable(description, member);
 }
 
-/* Whether no array has another count than the inputs ask for, so that its entries can be read. */
+/* Whether every array has the count that the inputs require, so that its entries can be read. */
 static inline int dmlops_counts_hold(const void* description, const dmlops_operator* op) {
     dmlops_run run;
     memset(&run, 0, sizeof run);
@@ -22159,7 +22168,7 @@ static inline int dmlops_counts_hold(const void* description, const dmlops_opera
     return run.count == 0;
 }
 
-/* Whether what is given lets outputs follow from it. */
+/* Whether outputs can be inferred from what is given. */
 static inline int dmlops_can_infer(const void* description, const dmlops_operator* op) {
     for (size_t i = 0; i < op->member_count; ++i) {
         if (!dmlops_inferable(description, &op->members[i])) {
@@ -22169,7 +22178,7 @@ static inline int dmlops_can_infer(const void* description, const dmlops_operato
     return dmlops_counts_hold(description, op);
 }
 
-/* The data type of an output, which may be any number, in place of the one that is given. */
+/* The data type of an output, which can be any number, replacing the given one. */
 static inline void dmlops_infer_type(
     const void* description, const dmlops_operator* op, const dmlops_output* output, DML_TENSOR_DATA_TYPE* type) {
     if (output->type_from != DMLOPS_NOTHING) {
@@ -22187,7 +22196,7 @@ static inline void dmlops_infer_type(
     }
 }
 
-/* The sizes of an output, which are the given ones where nothing says otherwise. */
+/* The sizes of an output: the given ones unless others are inferred. */
 static inline void dmlops_infer_sizes(
     const void* description, const dmlops_operator* op, const dmlops_output* output,
     const DML_BUFFER_TENSOR_DESC* given, dmlops_list* sizes) {
@@ -22220,7 +22229,7 @@ static inline int dmlops_are_sizes(const dmlops_list* list) {
     return are;
 }
 
-/* What an output is as far as it follows, whether or not the description breaks rules. */
+/* An output as far as it can be inferred, whether or not the description breaks rules. */
 static inline dmlops_inference dmlops_work_out(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
     const int64_t position = desc == NULL ? -1 : dmlops_position(dmlops_enum(&desc->Type));
@@ -22317,7 +22326,7 @@ static inline dmlops_inference dmlops_infer_output(
 #ifdef DMLOPS_DISPATCH
 /* Dispatches. */
 
-/* Appends the entries from `lower` up to, not including, `upper`. */
+/* Appends the entries from `lower` up to, but not including, `upper`. */
 DMLOPS_CALLED void dmlops_append(
     dmlops_list* list, const UINT* values, int64_t count, int64_t lower, int64_t upper) {
     for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < dmlops_readable_entries(count) && values != NULL; ++i) {
@@ -22329,7 +22338,7 @@ static inline int64_t dmlops_signed_entry(const INT* values, int64_t count, int6
     return index >= 0 && index < dmlops_readable_entries(count) && values != NULL ? values[index] : 0;
 }
 
-/* Appends the entries from `lower` up to, not including, `upper`. */
+/* Appends the entries from `lower` up to, but not including, `upper`. */
 DMLOPS_CALLED void dmlops_signed_append(
     dmlops_list* list, const INT* values, int64_t count, int64_t lower, int64_t upper) {
     for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < dmlops_readable_entries(count) && values != NULL; ++i) {
@@ -22353,7 +22362,7 @@ static inline int64_t dmlops_list_product(const int64_t* values, int64_t count) 
     return product;
 }
 
-/* Appends the entries from `lower` up to, not including, `upper`. */
+/* Appends the entries from `lower` up to, but not including, `upper`. */
 DMLOPS_CALLED void dmlops_list_append(
     dmlops_list* list, const int64_t* values, int64_t count, int64_t lower, int64_t upper) {
     for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < count && values != NULL; ++i) {
@@ -22367,7 +22376,7 @@ DMLOPS_CALLED void dmlops_replace(dmlops_list* list, int64_t index, int64_t valu
     }
 }
 
-/* Right-aligns the list at a length: leading entries are cut, or added as `fill`. */
+/* Right-aligns the list to a length: leading entries are dropped, or added as `fill`. */
 DMLOPS_CALLED void dmlops_align(dmlops_list* list, int64_t length, int64_t fill) {
     const int64_t size = length < 0 ? 0 : length < 38 ? length : 38;
     const int64_t cut = list->count - size;
@@ -22385,7 +22394,7 @@ static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_at(
     return dmlops_buffer(index >= 0 && index < count && tensors != NULL ? &tensors[index] : NULL);
 }
 
-/* One planning under way: the dispatch so far, of which the first macros and resources are shared by all that follow. */
+/* The state of planning: the dispatch so far, whose first macros and resources are shared by all that follow. */
 typedef struct dmlops_planning {
     dmlops_work* work;
     dmlops_reason reason;
@@ -22394,11 +22403,11 @@ typedef struct dmlops_planning {
     uint32_t shared_defines;
     uint32_t shared_bindings;
     uint32_t shared_reads;
-    int waits;                    /* the next dispatch does, whatever its planner says */
-    uint32_t place_count;         /* buffers that others stand for, each with the other */
+    int waits;                    /* the next dispatch waits, whatever its planner says */
+    uint32_t place_count;         /* buffers that are replaced by others, in pairs */
     dmlops_binding places[2][2];
     uint32_t capabilities;        /* of the device */
-    uint32_t owner;               /* the member that is concerned where one of another operator is */
+    uint32_t owner;               /* the member to report instead of one of another operator */
     dmlops_dispatch next;
 } dmlops_planning;
 
@@ -22409,7 +22418,7 @@ static inline uint16_t dmlops_half(float value) {
     memcpy(&bits, &value, sizeof bits);
     sign = bits >> 16 & 0x8000;
     bits &= 0x7fffffff;
-    if (bits > 0x7f800000) { /* not a number, and it stays one */
+    if (bits > 0x7f800000) { /* NaN stays NaN */
         bits = 0x7c00 | (bits >> 13 & 0x3ff);
         return (uint16_t)(sign | bits | (bits == 0x7c00));
     }
@@ -22426,7 +22435,7 @@ static inline uint16_t dmlops_half(float value) {
         }
         bits = (bits & 0x7fffff) | 0x800000;
     }
-    /* to the nearest, halves to the even one */
+    /* to nearest, ties to even */
     bits = (bits + ((uint32_t)1 << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift;
     return (uint16_t)(sign | bits);
 }
@@ -22445,7 +22454,7 @@ static inline float dmlops_from_half(uint16_t half) {
     return value;
 }
 
-/* The number as an integer of 32 or 64 bits: cut toward 0, the nearest limit for what is out of range, 0 for NaN. */
+/* The number as a 32- or 64-bit integer: truncated toward 0, clamped to the range, 0 for NaN. */
 static inline uint64_t dmlops_limited(double value, int bits, int is_signed) {
     const uint64_t most = (uint64_t)-1 >> (64 - bits + is_signed);
     const double end = (double)(most / 2 + 1) * 2;
@@ -22472,7 +22481,7 @@ DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
     return a < 0 ? -a : a;
 }
 
-/* The bits of a number that is 0 or more, leading zeros apart. */
+/* The number of bits of a nonnegative number, without leading zeros. */
 static inline int64_t dmlops_bit_length(int64_t value) {
     int64_t bits = 0;
     for (; value > 0; value >>= 1) {
@@ -22481,12 +22490,12 @@ static inline int64_t dmlops_bit_length(int64_t value) {
     return bits;
 }
 
-/* A number of 0 or more with zeros after it; it saturates. */
+/* Shifts a nonnegative number to the left, saturating. */
 static inline int64_t dmlops_shift(int64_t value, int64_t bits) {
     return bits < 0 || bits > 62 || value > DMLOPS_LIMIT >> bits ? DMLOPS_LIMIT : value << bits;
 }
 
-/* What planners tell. A plan that has been refused changes no more. */
+/* What planners report. Once a plan is refused, it does not change any more. */
 
 static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason reason, int64_t member, int64_t number) {
     if (planning->reason == DMLOPS_REASON_NONE) {
@@ -22503,7 +22512,7 @@ static inline int dmlops_out_has(const dmlops_planning* planning, dmlops_capabil
     return (planning->capabilities & (uint32_t)capability) != 0;
 }
 
-/* The place of an index, negative ones counting from the end; a list without that entry refuses the plan. */
+/* The position of an index, negative ones counted from the end; if it is out of range, the plan is refused. */
 static inline int64_t dmlops_item(dmlops_planning* planning, int64_t index, int64_t count) {
     const int64_t place = index < 0 ? index + count : index;
     if (place >= 0 && place < count) {
@@ -22513,17 +22522,17 @@ static inline int64_t dmlops_item(dmlops_planning* planning, int64_t index, int6
     return 0;
 }
 
-/* A bound of a part of a list, negative ones counting from the end. */
+/* A bound of a slice of a list, negative ones counted from the end. */
 static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
     const int64_t place = bound < 0 ? bound + count : bound;
     return place < 0 ? 0 : place < count ? place : count;
 }
 
-/* A literal, and its bytes, its end included. */
+/* A literal and its size in bytes, including the terminator. */
 #define DMLOPS_TEXT(text) text, sizeof(text)
 
-/* Names the next macro, by the two parts of its name, of which the second one has `end` bytes, its end included. The result
-   is where its value goes; NULL where the plan has been refused. */
+/* Names the next macro, from two parts of which the second has `end` bytes, including the terminator. Returns where its
+   value goes, or NULL if the plan has been refused. */
 DMLOPS_CALLED char* dmlops_out_name(dmlops_planning* planning, const char* macro, const char* name, size_t end) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
     const size_t begin = *macro == '\0' ? 0 : strlen(macro);
@@ -24140,14 +24149,14 @@ static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* wo
     planning->next.constant_count += (uint32_t)count;
 }
 
-/* Zeros up to whole vectors of four words, as structs in constant buffers are laid out. */
+/* Pads with zeros to a multiple of four words, as structs in constant buffers are laid out. */
 static inline void dmlops_put_padding(dmlops_planning* planning) {
     while (planning->next.constant_count % 4 != 0) {
         planning->next.constants[planning->next.constant_count++] = 0;
     }
 }
 
-/* What there is of a dispatch, but not what its arrays have room for. */
+/* Copies a dispatch, without the unused space in its arrays. */
 static inline void dmlops_copy_dispatch(dmlops_dispatch* to, const dmlops_dispatch* from) {
     memcpy(to, from, offsetof(dmlops_dispatch, defines));
     memcpy(to->defines, from->defines, from->define_count * sizeof *from->defines);
@@ -32328,7 +32337,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* What planners are told. */
+/* What planners are given. */
 
 static inline const DML_TENSOR_DESC* dmlops_given(const DML_TENSOR_DESC* tensors, UINT count, int64_t number) {
     return tensors != NULL && number < (int64_t)count ? &tensors[number] : NULL;
@@ -32339,7 +32348,7 @@ static inline const DML_TENSOR_DESC* dmlops_given(const DML_TENSOR_DESC* tensors
 #define DMLOPS_IS_OUTPUT 4
 #define DMLOPS_IS_HELD 8
 
-/* A tensor; one that is absent is of whole words, and has no dimensions. */
+/* A tensor; an absent one has 32-bit elements and no dimensions. */
 DMLOPS_CALLED void dmlops_tell_tensor(
     dmlops_plan_Tensor* told, const char* macro, int64_t member, int64_t entry, const DML_TENSOR_DESC* tensor,
     int flags) {
@@ -32366,7 +32375,7 @@ DMLOPS_CALLED void dmlops_tell_tensor(
     }
 }
 
-/* The last tensor stands in for those that are absent, which nothing reads. */
+/* The last tensor is bound in place of absent ones, which nothing reads. */
 DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
     const dmlops_plan_Tensor* last = &tensors->items[tensors->count - 1];
     for (int64_t i = 0; i + 1 < tensors->count; ++i) {
@@ -32388,7 +32397,7 @@ static inline void dmlops_tell_switch(
     dmlops_plan_Switch_8_insert(planning, told, told->count, &item);
 }
 
-/* Tells the bits of an element of a type as two words: as it is computed, or as it is stored. */
+/* Passes the bits of an element of a type as two words: as it is computed, or as it is stored. */
 static inline void dmlops_tell_bits(
     dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, uint64_t element) {
     const int64_t bits = dmlops_bits(type);
@@ -32397,7 +32406,7 @@ static inline void dmlops_tell_bits(
         float value;
         memcpy(&value, &word, sizeof value);
         element = dmlops_half(value);
-    } else if (stored && bits == 4) { /* in a byte of its own */
+    } else if (stored && bits == 4) { /* unpacked to a byte */
         element = dmlops_signed(type) ? (((element & 15) ^ 8) - 8) & 0xff : element & 15;
     } else if (bits > 0 && (stored || bits > 32)) {
         element &= (uint64_t)-1 >> (64 - bits);
@@ -32426,7 +32435,7 @@ DMLOPS_CALLED void dmlops_tell_number(
     dmlops_tell_bits(planning, told, stored, type, element);
 }
 
-/* An element of a type, in the least bytes of a union. */
+/* An element of a type, in the low bytes of a union. */
 DMLOPS_CALLED void dmlops_tell_element(
     dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, const DML_SCALAR_UNION* value) {
     const int64_t bits = dmlops_bits(type);
@@ -32470,7 +32479,7 @@ static inline void dmlops_tell_word(dmlops_planning* planning, dmlops_plan_int_3
     dmlops_plan_int_32_insert(planning, told, told->count, word);
 }
 
-/* Integers; shaders take no more than there are dimensions. */
+/* Integers; shaders take at most as many as there are dimensions. */
 DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8* told, const dmlops_list* list) {
     told->count = 0;
     if (list->count > 8) {
@@ -32482,7 +32491,7 @@ DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8
     }
 }
 
-/* The next of several lists of integers, without entries where it is not wanted. */
+/* The next of several lists of integers; empty if it is not needed. */
 DMLOPS_CALLED void dmlops_tell_sizes(
     dmlops_planning* planning, dmlops_plan_int_8_16* told, const dmlops_list* list, int wanted) {
     dmlops_plan_int_8 sizes;
@@ -32508,7 +32517,7 @@ static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
     return dmlops_is_float(type) && dmlops_bits(type) == 64;
 }
 
-/* Fused activations: the members that are no tensors. */
+/* Fused activations: the members other than tensors. */
 
 static const struct {
     uint16_t type;
@@ -32533,7 +32542,7 @@ static inline int64_t dmlops_activation_type(const DML_OPERATOR_DESC* activation
     return activation == NULL ? 0 : dmlops_enum(&activation->Type);
 }
 
-/* The value of a member, 0 where there is none. */
+/* The value of a member; 0 if there is none. */
 static inline double dmlops_activation_parameter(const DML_OPERATOR_DESC* activation, int place) {
     const int64_t type = dmlops_activation_type(activation);
     FLOAT value = 0;
@@ -32556,8 +32565,9 @@ DMLOPS_CALLED void dmlops_tell_activations(
     }
 }
 
-/* Where a coordinate leads: to an offset in what is moved, by way of lookups, each of an index at an offset and with the
-   size of the dimension it leads into. The value of index number `chosen` is 1, of others 0. */
+/* The target of a coordinate: an offset in the tensor being moved, found through lookups, each of which reads an index
+   at an offset and has the size of the dimension that it indexes. The index number `chosen` has the value 1, the others
+   0. */
 typedef struct dmlops_trace {
     dmlops_list at;
     const dmlops_plan_Tensor* moved;
@@ -32592,7 +32602,7 @@ static inline void dmlops_reach(dmlops_trace* trace, const dmlops_list* at) {
 
 typedef void (*dmlops_tracer)(const void* description, dmlops_trace* trace);
 
-/* Where the coordinate leads that is 1 in one dimension and 0 in all others; either may be -1 for none. */
+/* The target of the coordinate that is 1 in one dimension and 0 in all others; -1 stands for none. */
 static inline dmlops_trace dmlops_traced(
     dmlops_tracer tracer, const void* description, const dmlops_trace* start, int64_t dimension, int64_t chosen) {
     dmlops_trace trace = *start;
@@ -32605,7 +32615,7 @@ static inline dmlops_trace dmlops_traced(
     return trace;
 }
 
-/* The movement of elements that coordinates of so many dimensions direct: it is linear, so units tell all of it. */
+/* How coordinates of so many dimensions move elements. This is linear, so the unit coordinates determine it. */
 DMLOPS_CALLED void dmlops_tell_movement(
     dmlops_planning* planning, dmlops_plan_Movement* told, dmlops_tracer tracer, const void* description,
     int64_t rank, const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices) {
@@ -32634,7 +32644,7 @@ DMLOPS_CALLED void dmlops_tell_movement(
     }
 }
 
-/* Activations that run in shaders of their own, after an operator into which they are fused. */
+/* Fused activations that run in shaders of their own, after the operator. */
 
 static const struct {
     uint16_t type;
@@ -32655,8 +32665,9 @@ typedef union dmlops_copy {
 
 static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description);
 
-/* Plans an operator without a fused activation that its shader does not take, and then the activation's own shader; 0
-   where the shader takes it. Between the two, results lie in scratch, in the type in which they were computed. */
+/* If an operator's shader does not support its fused activation, plans the operator without it and then the
+   activation's own shader; 0 if the shader supports it. In between, the results are in a scratch buffer, in the type in
+   which they were computed. */
 DMLOPS_CALLED int dmlops_plan_apart(
     dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, int64_t type, const void* description,
     size_t size, size_t fused, size_t output, int64_t place) {
@@ -42071,7 +42082,7 @@ static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, cons
     dmlops_shaders[position].plan(planning, description);
 }
 
-/* Says in words why there is no plan. */
+/* Writes the message that says why there is no plan. */
 static inline void dmlops_say(dmlops_work* work, int64_t type) {
     const char* operator_name = dmlops_name(dmlops_names_OPERATOR_TYPE, type);
     const char* member = work->member == DMLOPS_NO_MEMBER ? "" : dmlops_member_name((DML_OPERATOR_TYPE)type, work->member);
@@ -42127,7 +42138,7 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     }
 }
 
-/* Plans follow from all entries of an array, so that there is none where they are not read. */
+/* Plans depend on all entries of an array, so there is none if they are not read. */
 static inline void dmlops_refuse_unread(
     dmlops_planning* planning, const dmlops_operator* rules, const void* description) {
     for (size_t i = 0; i < rules->member_count; ++i) {
@@ -42204,8 +42215,8 @@ namespace dmlops {
 
 inline constexpr DML_FEATURE_LEVEL newest_feature_level = static_cast<DML_FEATURE_LEVEL>(25600);
 
-/* The operator type that goes with a struct; of an operator that DirectML.h lacks at its DML_TARGET_VERSION there is
-   none. */
+/* The operator type for a struct; there is none for operators that DirectML.h does not declare at its
+   DML_TARGET_VERSION. */
 template <typename Desc>
 struct operator_type_of;
 #if DMLOPS_DECLARED == 0 || DMLOPS_DECLARED >= 0x1000
@@ -42776,7 +42787,7 @@ inline DML_OPERATOR_DESC describe(const DML_OPERATOR_DESC& desc) {
     return desc;
 }
 
-/* A broken rule: its identifier, the path of the member that breaks it, and what to fix. */
+/* A broken rule: its identifier, the path of the member that breaks it, and what is wrong. */
 struct violation {
     std::string rule;
     std::string member;
@@ -42785,7 +42796,7 @@ struct violation {
 
 namespace detail {
 
-/* All that dmlops_validate or dmlops_advise finds. */
+/* Everything that dmlops_validate or dmlops_advise finds. */
 template <typename Judge>
 std::vector<violation> judged(Judge judge, const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level) {
     std::vector<dmlops_violation> found(judge(&desc, level, nullptr, 0));
@@ -42799,13 +42810,13 @@ std::vector<violation> judged(Judge judge, const DML_OPERATOR_DESC& desc, DML_FE
 
 } /* namespace detail */
 
-/* What dmlops_validate says, of a DML_OPERATOR_DESC or of the struct of any operator. */
+/* The violations that dmlops_validate finds, for a DML_OPERATOR_DESC or for the struct of any operator. */
 template <typename Desc>
 std::vector<violation> validate(const Desc& desc, DML_FEATURE_LEVEL level = newest_feature_level) {
     return detail::judged(dmlops_validate, describe(desc), level);
 }
 
-/* What dmlops_advise says: nothing of it makes the description invalid. */
+/* The advice that dmlops_advise gives; none of it makes the description invalid. */
 template <typename Desc>
 std::vector<violation> advise(const Desc& desc, DML_FEATURE_LEVEL level = newest_feature_level) {
     return detail::judged(dmlops_advise, describe(desc), level);
@@ -42821,7 +42832,7 @@ std::optional<DML_FEATURE_LEVEL> min_feature_level(const Desc& desc) {
 
 namespace detail {
 
-/* Refuses arguments: throws std::invalid_argument, or ends the program where exceptions are switched off. */
+/* Rejects arguments: throws std::invalid_argument, or aborts if exceptions are disabled. */
 [[noreturn]] inline void refuse(const std::string& reason) {
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     throw std::invalid_argument("dmlops::tensor: " + reason);
@@ -42833,14 +42844,14 @@ namespace detail {
 
 } /* namespace detail */
 
-/* A buffer tensor with its sizes and strides. It can stand for a tensor member of a struct,
+/* A buffer tensor that owns its sizes and strides. It converts to a tensor member of a struct,
 
        dmlops::tensor input(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 3});
        DML_ACTIVATION_RELU_OPERATOR_DESC relu = {input, output};
 
-   which then points into it: it must outlive the struct. Without strides it is packed; any other number of them than of
-   sizes is a std::invalid_argument, since the struct has one count for both and no rule could tell. The total size in
-   bytes is the least it can be unless it is given. */
+   which then points into it, so it must outlive the struct. Without strides it is packed. If the number of strides differs
+   from that of sizes, the constructor throws std::invalid_argument: the struct has a single count for both, so no rule
+   could detect it. The total size in bytes is the minimum unless it is given. */
 class tensor {
 public:
     tensor(
@@ -42863,7 +42874,7 @@ public:
                        : dmlops_tensor_size(type, buffer_.DimensionCount, buffer_.Sizes, buffer_.Strides);
     }
 
-    /* A copy, with sizes and strides of its own; without Sizes that DimensionCount promises, a std::invalid_argument. */
+    /* A copy with its own sizes and strides; std::invalid_argument if Sizes is null but DimensionCount is not 0. */
     explicit tensor(const DML_BUFFER_TENSOR_DESC& buffer) : buffer_(buffer) {
         if (buffer.Sizes == nullptr && buffer.DimensionCount > 0) {
             detail::refuse("Sizes is null; DimensionCount is " + std::to_string(buffer.DimensionCount));
@@ -42889,7 +42900,7 @@ public:
     const DML_TENSOR_DESC& desc() const { return desc_; }
 
     operator const DML_TENSOR_DESC*() const& { return &desc_; }
-    operator const DML_TENSOR_DESC*() const&& = delete; /* it would point to what is gone */
+    operator const DML_TENSOR_DESC*() const&& = delete; /* the pointer would dangle */
 
 private:
     void point() {
@@ -42904,7 +42915,7 @@ private:
     DML_TENSOR_DESC desc_ = {};
 };
 
-/* An output that follows from the rest of a description, if it does; dmlops_infer_output tells why not. */
+/* An output inferred from the rest of a description, if possible; dmlops_infer_output tells why not. */
 template <typename Desc>
 std::optional<tensor> infer_output(const Desc& desc, std::size_t number = 0) {
     const DML_OPERATOR_DESC described = describe(desc);
@@ -42936,7 +42947,7 @@ inline std::string name_of(const dmlops_named* names, int64_t value, bool flags)
 
 } /* namespace detail */
 
-/* Names: "FLOAT32", "GATHER", "6.4"; flags that are set together with | between them, other numbers as they are. */
+/* Names: "FLOAT32", "GATHER", "6.4"; combined flags are separated by |, unknown values are printed as numbers. */
 
 inline std::string to_string(DML_TENSOR_DATA_TYPE value) {
     return detail::name_of(dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&value), false);
