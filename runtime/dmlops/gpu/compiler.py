@@ -31,18 +31,19 @@ ARGUMENTS = ("-T", PROFILES[0], "-E", "CSMain", "-enable-16bit-types")
 # The passes of SPIRV-Tools that -O3 stands for, but for the first of its two eliminations of redundancies,
 # after loop-unroll: that one goes through what later passes remove, in large shaders for a third of the time.
 # Most shaders have the same instructions without it. Of 58 that were timed on an H200, of functions, moves,
-# reductions, products, convolutions and pools, all took as long, but for 3 %.
+# reductions, products, convolutions and pools, all took as long, but for 3 %. Without wrap-opkill and three
+# of the eliminations of dead code, which are left out, too, shaders are the same bit for bit.
 SPIRV_PASSES = """
-    wrap-opkill eliminate-dead-branches merge-return inline-entry-points-exhaustive eliminate-dead-functions
-    eliminate-dead-code-aggressive private-to-local eliminate-local-single-block eliminate-local-single-store
-    eliminate-dead-code-aggressive scalar-replacement=100 convert-local-access-chains
-    eliminate-local-single-block eliminate-local-single-store eliminate-dead-code-aggressive ssa-rewrite
-    eliminate-dead-code-aggressive ccp eliminate-dead-code-aggressive loop-unroll eliminate-dead-branches
-    combine-access-chains simplify-instructions scalar-replacement=100 convert-local-access-chains
-    eliminate-local-single-block eliminate-local-single-store eliminate-dead-code-aggressive ssa-rewrite
-    eliminate-dead-code-aggressive vector-dce eliminate-dead-inserts eliminate-dead-branches
-    simplify-instructions if-conversion copy-propagate-arrays reduce-load-size eliminate-dead-code-aggressive
-    merge-blocks redundancy-elimination eliminate-dead-branches merge-blocks simplify-instructions compact-ids
+    eliminate-dead-branches merge-return inline-entry-points-exhaustive eliminate-dead-functions
+    private-to-local eliminate-local-single-block eliminate-local-single-store scalar-replacement=100
+    convert-local-access-chains eliminate-local-single-block eliminate-local-single-store
+    eliminate-dead-code-aggressive ssa-rewrite ccp eliminate-dead-code-aggressive loop-unroll
+    eliminate-dead-branches combine-access-chains simplify-instructions scalar-replacement=100
+    convert-local-access-chains eliminate-local-single-block eliminate-local-single-store
+    eliminate-dead-code-aggressive ssa-rewrite eliminate-dead-code-aggressive vector-dce
+    eliminate-dead-inserts eliminate-dead-branches simplify-instructions if-conversion
+    copy-propagate-arrays reduce-load-size eliminate-dead-code-aggressive merge-blocks
+    redundancy-elimination eliminate-dead-branches merge-blocks simplify-instructions compact-ids
 """
 TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
     "spirv": (
