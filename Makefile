@@ -11,7 +11,7 @@ SWEEP_SECONDS ?= 600
 # Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc, DXC crashes.
 # Each process gets consecutive tests, so that their shared fixtures are created once.
 PYTEST := LD_PRELOAD=$$(ls /usr/lib/*/libmimalloc.so 2>/dev/null) $(BIN)/pytest -n $$(nproc) --dist worksteal
-.PHONY: generate check docs lint test bench bench-gpu install dist fuzz sweep sweep-gpu shaders clean
+.PHONY: generate check docs lint test debian-packages pytest bench bench-gpu install dist fuzz sweep sweep-gpu shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -30,9 +30,16 @@ lint: $(READY)              ## check specs, Python style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy generator/dmlgen generated/python/dmlops
 
-test: $(READY)              ## everything that CI runs, including shaders on software Vulkan
+test:                       ## everything that CI runs, including shaders on software Vulkan
+	@$(MAKE) --no-print-directory --jobs=2 debian-packages $(READY)
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory --jobs=2 lint pytest
+
+# Two jobs at a time, because downloads and mypy leave a core idle.
+debian-packages:
 	scripts/install-debian-packages
-	@$(MAKE) --no-print-directory check lint
+
+pytest:
 	$(PYTEST)
 
 bench: $(READY)             ## benchmarks, as ratios within one run

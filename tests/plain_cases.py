@@ -15,7 +15,7 @@ from typing import Any
 
 import dmlops
 from dmlops import gpu
-from test_matrix_data import Case, arrays, cases, check, described
+from matrix_cases import Case, arrays, cases, check, described
 
 
 def elements(case: Case) -> int:

@@ -187,7 +187,7 @@ def test_models_of_shaders_give_what_is_expected(slug: str, header: str, device:
     answer = models_of(case, with_shaders=True)
     written = run_on_vulkan(device, answer["models"]["shader"], Reader(header))
     desc = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
-    from test_matrix_data import array
+    from matrix_cases import array
 
     for name, (file, tensor) in dmlops.dxdispatch.models.output_files(desc).items():
         member, bracket, place = name.partition("[")

@@ -45,7 +45,7 @@ class Environment:
 
     @staticmethod
     def of(folder: Path, package: str | Path) -> Environment:
-        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
         environment = Environment(folder)
         environment.install(package)
         return environment
@@ -54,7 +54,8 @@ class Environment:
         return self.folder / "venv/bin" / name
 
     def install(self, what: str | Path) -> None:
-        command = [self.program("python"), "-m", "pip", "install", "--quiet", what]
+        pip = [sys.executable, "-m", "pip", "--python", self.program("python")]
+        command = [*pip, "install", "--quiet", what]
         result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stdout + result.stderr
 

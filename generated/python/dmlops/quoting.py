@@ -48,6 +48,8 @@ def cut(text: str) -> str:
 
 def printable(text: str) -> str:
     """A text with everything but printable ASCII escaped."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(one if " " <= one <= "~" else _escape(one) for one in text)
 
 

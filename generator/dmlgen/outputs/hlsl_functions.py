@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from dmlgen.outputs.render import Templates
 
@@ -76,7 +77,7 @@ class Functions:
             return [
                 overload
                 for name, text in files
-                for overload in _overloads(f"{folder}/{name}", written_out(text.decode(), reals))
+                for overload in _overloads(f"{folder}/{name}", text.decode(), reals)
             ]
 
         short = overloads(HALVES) if in_halves else []
@@ -213,8 +214,11 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
     return _WORD.sub(lambda word: names.get(word[0], word[0]), text)
 
 
-def _overloads(file: str, text: str) -> Iterator[Overload]:
+@cache
+def _overloads(file: str, text: str, reals: str) -> tuple[Overload, ...]:
     """The functions of a file; `// needs:` lines, which name what they call, are left out."""
+    text = written_out(text, reals)
+    found: list[Overload] = []
     end, comment = 0, ""
     for match in _FUNCTION.finditer(text):
         above = re.sub(r"^// needs: .*\n?", "", text[end : match.start()], flags=re.MULTILINE).strip()
@@ -224,7 +228,8 @@ def _overloads(file: str, text: str) -> Iterator[Overload]:
         code = _COMMENT.sub("", match[0])
         calls = frozenset(_CALL.findall(code.partition(")")[2]))
         words = frozenset(_WORD.findall(code))
-        yield Overload(file, match["name"], types, words, calls, match[0], comment)
+        found.append(Overload(file, match["name"], types, words, calls, match[0], comment))
+    return tuple(found)
 
 
 def _texts(overloads: Iterable[Overload]) -> Iterator[str]:

@@ -27,11 +27,34 @@ from .errors import GpuUnavailable
 Target = Literal["spirv", "dxil"]
 
 PROFILES = ("cs_6_2", "cs_6_4")  # for all shaders, and for those with dot products of four bytes
-ARGUMENTS = ("-T", PROFILES[0], "-E", "CSMain", "-enable-16bit-types", "-O3")
+ARGUMENTS = ("-T", PROFILES[0], "-E", "CSMain", "-enable-16bit-types")
+# DXC's -O3 runs these passes of SPIRV-Tools and five more: wrap-opkill and three runs of
+# eliminate-dead-code-aggressive, without which shaders stay the same to the bit, and a redundancy elimination
+# after loop-unroll, which takes a third of the time for large shaders and mostly handles code that later
+# passes remove. Without it, 192 benchmark cases on an NVIDIA H200 ran at 0.97 to 1.04 times their speed, 1.00
+# in the mean.
+SPIRV_PASSES = """
+    eliminate-dead-branches merge-return inline-entry-points-exhaustive eliminate-dead-functions
+    private-to-local eliminate-local-single-block eliminate-local-single-store scalar-replacement=100
+    convert-local-access-chains eliminate-local-single-block eliminate-local-single-store
+    eliminate-dead-code-aggressive ssa-rewrite ccp eliminate-dead-code-aggressive loop-unroll
+    eliminate-dead-branches combine-access-chains simplify-instructions scalar-replacement=100
+    convert-local-access-chains eliminate-local-single-block eliminate-local-single-store
+    eliminate-dead-code-aggressive ssa-rewrite eliminate-dead-code-aggressive vector-dce
+    eliminate-dead-inserts eliminate-dead-branches simplify-instructions if-conversion
+    copy-propagate-arrays reduce-load-size eliminate-dead-code-aggressive merge-blocks
+    redundancy-elimination eliminate-dead-branches merge-blocks simplify-instructions compact-ids
+"""
 TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
-    # Without restriction to KHR, the compiler requires vendor extensions that other vendors' drivers reject.
-    "spirv": ("-spirv", "-fspv-target-env=vulkan1.2", "-fvk-use-dx-layout", "-fspv-extension=KHR"),
-    "dxil": ("-Wno-ignored-attributes",),  # the attributes are those that bind resources for Vulkan
+    "spirv": (
+        "-spirv",
+        "-Oconfig=" + ",".join(f"--{one}" for one in SPIRV_PASSES.split()),
+        "-fspv-target-env=vulkan1.2",
+        "-fvk-use-dx-layout",
+        # Otherwise the compiler requires vendor extensions that other vendors' drivers reject.
+        "-fspv-extension=KHR",
+    ),
+    "dxil": ("-O3", "-Wno-ignored-attributes"),  # the attributes are those that bind resources for Vulkan
 }
 
 

@@ -1,0 +1,76 @@
+"""The cases with data of the matrices beside the `dmlops` that Python finds first, and what they expect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dmlops
+
+MATRICES = Path(dmlops.__file__).parents[2] / "matrix"
+
+Case = dict[str, Any]
+
+
+def cases(slug: str) -> list[Case]:
+    """The cases with data of an operator."""
+    content = json.loads((MATRICES / f"{slug}.json").read_bytes())
+    return [case for case in content["cases"] if "outputs" in case]
+
+
+def described(case: Case) -> Any:
+    return dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+
+
+def numbered(elements: list[Any], data_type: np.dtype[Any]) -> np.ndarray:
+    """The elements as numbers: strings are some too, null stands as 0."""
+    number = float if data_type.kind == "f" else int
+    return np.array([number(element or 0) for element in elements], data_type)
+
+
+def array(tensor: Any, elements: list[Any]) -> np.ndarray:
+    return numbered(elements, tensor.DataType.numpy).reshape(tensor.Sizes)
+
+
+def arrays(case: Case, key: str) -> dict[str, Any]:
+    """The data as arrays by member: a list of them for an array of tensors."""
+    desc, found = described(case), {}
+    for name, elements in case[key].items():
+        tensor = getattr(desc, name)
+        found[name] = (
+            [array(*pair) for pair in zip(tensor, elements, strict=True)]
+            if isinstance(tensor, tuple)
+            else array(tensor, elements)
+        )
+    return found
+
+
+def entries(case: Case, key: str) -> Iterator[tuple[str, Any, list[Any]]]:
+    """Each tensor with data: its member, its description and its elements."""
+    desc = described(case)
+    for name, elements in case[key].items():
+        tensor = getattr(desc, name)
+        for one, part in (
+            zip(tensor, elements, strict=True) if isinstance(tensor, tuple) else ((tensor, elements),)
+        ):
+            yield name, one, part
+
+
+def check(case: Case, name: str, elements: list[Any], found: np.ndarray, by: str) -> None:
+    """What was found is what the case expects, within its tolerance where it has one."""
+    given = np.array([element is not None for element in elements])
+    expected, values = numbered(elements, found.dtype), found.ravel()
+    wrong = given & (values != expected)
+    if found.dtype.kind == "f":
+        wrong &= ~(np.isnan(values) & np.isnan(expected))
+    if name in case.get("tolerance", {}):
+        allowed, double = case["tolerance"][name], expected.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            away = np.abs(values - double) > allowed["absolute"] + allowed["relative"] * np.abs(double)
+        wrong &= ~np.isfinite(double) | away | ~np.isfinite(values)
+    shown = f"{values[wrong][:4]} where {expected[wrong][:4]} is expected"
+    assert not wrong.any(), f"{case['id']}, {name}, by {by}: {shown}"
