@@ -70,15 +70,17 @@
 //   THREAD_COLUMNS  columns, likewise
 //   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
-//   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
-//              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
-//     X_VECTOR   is 8; of RIGHT 1 unless elements meet one place of the window each, and nothing is left out
-//     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  columns of these, likewise
-//     AHEAD      tiles that are read before they are used, 1 or 2
-//     OUTPUT_MERGED  last dimensions of OutputTensor that lie side by side and count as one
-//     REACH      columns at the end of a tile that only its others need, at later ones of TAPS_AT_ONCE; the next tile
-//              begins there
+//   MATRIX_UNITS  1, in pass 2 and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
+//              compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
+//              With MATRIX_UNITS:
+//     X_VECTOR   is 8; for RIGHT it is 1 unless each element meets a single tap, and consecutive elements meet
+//              consecutive pixels in memory
+//     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
+//     WAVE_COLUMNS  columns, likewise
+//     AHEAD      tiles prefetched into registers, 1 or 2
+//     OUTPUT_MERGED  last dimensions of OutputTensor that are contiguous and count as one
+//     REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
+//              columns before them; the next tile starts with these
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -2252,13 +2254,13 @@ void PutBesideOthers(uint item)
 #endif
 
 #if PASS == 4
-// Writes eight halves of the left factor, in the order in which their products are added up, and zeros behind each row
-// up to whole vectors
+// Packs eight halves of the left factor, in the order in which the k-loop uses them; rows are zero-padded to whole
+// vectors.
 void PutInOrder(uint item)
 {
     const uint eights = (matrixDepth + 7) / 8;
 #if PHASED
-    // Neighbouring threads read what phases and rows have side by side.
+    // Neighbouring threads take the phases of one row, then those of the next, whose elements are adjacent in memory.
     const uint number = item % matrices, above = item / matrices;
     const uint eight = above / matrixRows, row = above - eight * matrixRows;
     if (eight >= eights)
@@ -2352,8 +2354,8 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
 #endif
 #if PASS == 2 && MATRIX_UNITS
 
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
-// rows, columns, and a use
+// A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
+// rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -2363,37 +2365,38 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
 
-// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+// Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
+// others.
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
-// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+// Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
-// 2: a group, 3: a wave
+// scopes: 2 is the group, 3 the wave
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
-[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+// SubgroupId: the wave's index in its group
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-// Where a tile has several neighbouring places of the window at once, the right factor at each of them is that at the
-// first one some columns on: zeros behind each row of the output count as columns, so that no window reaches the next
-// row.
+// If a tile has several adjacent taps at once, the right factor at a later tap is the one at the first tap, shifted by
+// some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
-static const uint columnsApart = TILE_COLUMNS - REACH;  // of neighbouring tiles
+static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
 
-static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // neighbours
-static const uint leftPitch = leftAcross / 8 + 1;  // one more, against bank conflicts
+static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // contiguous elements
+static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
 static const uint leftEights = leftLines * leftAcross / 8;
 static const uint leftEach = (leftEights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint leftPieces = 8 / LEFT_VECTOR;  // reads of eight neighbours
+static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous elements
 
-// Eight halves out of what was read
+// Eight contiguous halves, assembled from the loads
 uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
 {
 #if LEFT_VECTOR == 8
@@ -2411,14 +2414,14 @@ uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
 #endif
 }
 
-static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // neighbours
-static const uint rightPitch = rightAcross / 8 + 1;  // one more, against bank conflicts
+static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // contiguous elements
+static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
 static const uint rightEights = rightLines * rightAcross / 8;
 static const uint rightEach = (rightEights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightPieces = 8 / RIGHT_VECTOR;  // reads of eight neighbours
+static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous elements
 
-// Eight halves out of what was read
+// Eight contiguous halves, assembled from the loads
 uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 {
 #if RIGHT_VECTOR == 8
@@ -2436,15 +2439,16 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// A thread stores four sums at once: neighbours along a row where they are stored together, else in a column, since
-// neighbours of that are other threads'.
+// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
+// so that adjacent elements of a row belong to neighbouring threads.
 static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
-// Group memory: a tile of each factor, and after all products 16 rows of some columns of each wave's sums. Where
-// threads store along rows, 32 columns fill more of a line of memory, and take registers that only waves of many rows
-// have anyway. Rows, or columns where threads store these, are so many vectors apart that neither matrices that are
-// stored nor fours that are read meet in a bank; of rows of 16 columns lanes then read 0, 2, 1, 3, and so on.
+// Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
+// Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
+// anyway. Rows, or columns where threads store these, are padded so that neither the stores of matrices nor the loads
+// of four sums have bank conflicts. With rows of 16 columns, that also requires lanes to load the rows in the order 0,
+// 2, 1, 3, 4, 6, 5, 7.
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
 static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
@@ -2453,8 +2457,8 @@ static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSiz
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
@@ -2471,8 +2475,8 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
     }
 }
 #else
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
@@ -2505,8 +2509,8 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint non
     }
 }
 
-// Where a column is that is counted through the dimensions of the output but that of rows, of which the last `merged`
-// ones lie side by side
+// The offset of column x. Columns are numbered in row-major order over all dimensions of the output but ROW_AXIS; the
+// last `merged` of these are contiguous.
 uint ColumnOffset(uint x, const int merged, int4 strides[2])
 {
     uint side = 1;
@@ -2529,7 +2533,7 @@ uint ColumnOffset(uint x, const int merged, int4 strides[2])
 }
 
 #if WHOLE_TAPS
-// The next tile's step: the next place of the window, or the next channels at the first one
+// The next tile's step: the next taps, or the first ones for the next slice of channels
 Step AfterTile(Step step)
 {
     step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
@@ -2539,8 +2543,8 @@ Step AfterTile(Step step)
 #endif
 
 #if RIGHT_VECTOR == 8
-// Each element meets one place of the window, which is always inside, and eight pixels lie side by side. A thread reads
-// these for all its products.
+// Each element meets a single tap, which is always inside, and eight adjacent pixels are contiguous. A thread loads the
+// same eight pixels for all its products.
 struct ReadColumn
 {
     uint offset;
@@ -2582,11 +2586,11 @@ void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
     }
 }
 #else
-// A thread gathers elements of one column, zeros outside. Channels of one place of the window lie at even steps.
+// A thread gathers elements of one column, zero outside. Channels of one tap are a constant stride apart.
 struct ReadColumn
 {
     Pixel pixel;
-    Step step;  // of the next tile, where each has one place of the window
+    Step step;  // the next tile's, with WHOLE_TAPS
 };
 
 ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
@@ -2635,7 +2639,7 @@ void PutRight(uint thread, RightBuffer next[rightEach * 8])
 }
 #endif
 
-// Where four sums are in the output, without the row
+// Where four sums go in the output, apart from their row
 struct Four
 {
     List places[sumsAcross];
@@ -2659,7 +2663,7 @@ Four FourAt(uint number, uint x, uint end)
     return four;
 }
 
-// Stores elements, or parts of their sums
+// Stores four elements, or their partial sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
     if (y >= matrixRows || !four.isThere)
@@ -2692,8 +2696,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 groupshared uint metNonFinite;
 #endif
 
-// Adds the products of a tile to the sums of a wave. To read factors a turn ahead would take registers from what is
-// gathered.
+// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead, since gathering needs the registers.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
     [unroll]
@@ -2727,12 +2730,12 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
     }
 }
 
-// A tile, or a part of its sums; each wave works out a block of it. A tile of the factors passes through registers into
-// group memory, and the next ones are read while this one is used.
+// Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
+// through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
@@ -2772,7 +2775,7 @@ void Contract(uint item, uint thread)
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
     uint ahead;
-    uint nonFinite = 0;  // whether a thread has met infinities or NaN in the left factor
+    uint nonFinite = 0;  // bits 15 and 31: the thread has met infinities or NaN in the left factor
     ReadColumn column = ColumnRead(number, left, thread, begin);
     LeftBuffer nextLeft[AHEAD][leftEach * leftPieces];
     RightBuffer nextRight[AHEAD][rightEach * rightPieces];
@@ -2807,7 +2810,8 @@ void Contract(uint item, uint thread)
     }
 
 #if BORDERED
-    // What is outside takes no part, but 0 times infinity would be NaN: such tiles are done again, product by product.
+    // Taps outside contribute nothing, but they are multiplied as zeros, and 0 times infinity is NaN: tiles whose left
+    // factor has infinities or NaN are recomputed, product by product.
     if (thread == 0)
         metNonFinite = 0;
     GroupMemoryBarrierWithGroupSync();
@@ -2831,9 +2835,9 @@ void Contract(uint item, uint thread)
     }
 #endif
 
-    // Sums pass through a wave's own part of group memory, 16 rows at a time.
+    // Each wave's sums pass through its own part of shared memory, 16 rows at a time.
     const uint own = wave * sumEach;
-    const uint fours = sumColumns / sumsAcross;  // beside each other
+    const uint fours = sumColumns / sumsAcross;  // side by side
     const uint lineOfLane = lane / fours, rowOfLane = sumsDown == 1 && sumColumns == 16
         ? (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1 : lineOfLane;
     ControlBarrier(2, 2, EXCHANGED);

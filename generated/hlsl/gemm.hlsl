@@ -34,12 +34,13 @@
 //   THREAD_COLUMNS  columns, likewise
 //   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
-//   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
-//              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
+//   MATRIX_UNITS  1, in pass 2 and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
+//              compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
+//              With MATRIX_UNITS:
 //     X_VECTOR   is 1, 2, 4 or 8
-//     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  columns of these, likewise
-//     AHEAD      tiles that are read before they are used, 1 or 2
+//     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
+//     WAVE_COLUMNS  columns, likewise
+//     AHEAD      tiles prefetched into registers, 1 or 2
 // In pass 4 only, where matrices have at most 4 rows:
 //   TURNED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
 //              are swapped, also in pass 3; else 0
@@ -1345,8 +1346,8 @@ void PutInOrder(uint item)
 #endif
 #if PASS == 2 && MATRIX_UNITS
 
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
-// rows, columns, and a use
+// A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
+// rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1356,31 +1357,33 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
 
-// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+// Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
+// others.
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
-// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+// Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
-// 2: a group, 3: a wave
+// scopes: 2 is the group, 3 the wave
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
-[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+// SubgroupId: the wave's index in its group
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-static const uint leftAcross = LEFT_ALONG ? TILE_DEPTH : TILE_ROWS;  // neighbours
-static const uint leftPitch = leftAcross / 8 + 1;  // one more, against bank conflicts
+static const uint leftAcross = LEFT_ALONG ? TILE_DEPTH : TILE_ROWS;  // contiguous elements
+static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : TILE_DEPTH;
 static const uint leftEights = leftLines * leftAcross / 8;
 static const uint leftEach = (leftEights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint leftPieces = 8 / LEFT_VECTOR;  // reads of eight neighbours
+static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous elements
 
-// Eight halves out of what was read
+// Eight contiguous halves, assembled from the loads
 uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
 {
 #if LEFT_VECTOR == 8
@@ -1398,14 +1401,14 @@ uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
 #endif
 }
 
-static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // neighbours
-static const uint rightPitch = rightAcross / 8 + 1;  // one more, against bank conflicts
+static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // contiguous elements
+static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
 static const uint rightEights = rightLines * rightAcross / 8;
 static const uint rightEach = (rightEights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightPieces = 8 / RIGHT_VECTOR;  // reads of eight neighbours
+static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous elements
 
-// Eight halves out of what was read
+// Eight contiguous halves, assembled from the loads
 uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 {
 #if RIGHT_VECTOR == 8
@@ -1423,15 +1426,16 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// A thread stores four sums at once: neighbours along a row where they are stored together, else in a column, since
-// neighbours of that are other threads'.
+// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
+// so that adjacent elements of a row belong to neighbouring threads.
 static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
-// Group memory: a tile of each factor, and after all products 16 rows of some columns of each wave's sums. Where
-// threads store along rows, 32 columns fill more of a line of memory, and take registers that only waves of many rows
-// have anyway. Rows, or columns where threads store these, are so many vectors apart that neither matrices that are
-// stored nor fours that are read meet in a bank; of rows of 16 columns lanes then read 0, 2, 1, 3, and so on.
+// Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
+// Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
+// anyway. Rows, or columns where threads store these, are padded so that neither the stores of matrices nor the loads
+// of four sums have bank conflicts. With rows of 16 columns, that also requires lanes to load the rows in the order 0,
+// 2, 1, 3, 4, 6, 5, 7.
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch;
 static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
@@ -1440,9 +1444,9 @@ static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSiz
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
-// others lie as many lines on as all threads read together.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
+// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
@@ -1465,9 +1469,9 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
     }
 }
 #else
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
-// others lie as many lines on as all threads read together.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
+// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
@@ -1504,9 +1508,9 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
 }
 
 #if ORDERED
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
-// others lie as many lines on as all threads read together.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
+// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end,
     out RightBuffer next[rightEach * rightPieces])
 {
@@ -1530,9 +1534,9 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end,
     }
 }
 #else
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic
-// that follows; a branch around all of them would cost more. A thread's first place is the same in all tiles, the
-// others lie as many lines on as all threads read together.
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
+// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end,
     out RightBuffer next[rightEach * rightPieces])
 {
@@ -1570,7 +1574,7 @@ void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
     }
 }
 
-// Where four sums are in the output, without the row
+// Where four sums go in the output, apart from their row
 struct Four
 {
     List places[sumsAcross];
@@ -1589,7 +1593,7 @@ Four FourAt(uint number, uint x, uint end)
     return four;
 }
 
-// Stores elements, or parts of their sums
+// Stores four elements, or their partial sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
     if (y >= matrixRows || !four.isThere)
@@ -1618,8 +1622,8 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 #endif
 }
 
-// Adds the products of a tile to the sums of a wave, 16 products of each in a turn. The factors of a turn are read
-// while those of the one before are multiplied.
+// Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
+// of the turn before are multiplied.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
     const uint turns = TILE_DEPTH / 16;
@@ -1633,7 +1637,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
         {
             const uint k = turn * 16;
             if (turn > 0)
-                ControlBarrier(3, 3, EXCHANGED);  // else compilers would read the factors of all turns first
+                ControlBarrier(3, 3, EXCHANGED);  // else compilers load the fragments of all turns up front
             [unroll]
             for (i = 0; i < WAVE_ROWS / 16; i++)
 #if LEFT_ALONG
@@ -1662,12 +1666,12 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
     }
 }
 
-// A tile, or a part of its sums; each wave works out a block of it. A tile of the factors passes through registers into
-// group memory, and the next ones are read while this one is used.
+// Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
+// through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
@@ -1740,9 +1744,9 @@ void Contract(uint item, uint thread)
             break;
     }
 
-    // Sums pass through a wave's own part of group memory, 16 rows at a time.
+    // Each wave's sums pass through its own part of shared memory, 16 rows at a time.
     const uint own = wave * sumEach;
-    const uint fours = sumColumns / sumsAcross;  // beside each other
+    const uint fours = sumColumns / sumsAcross;  // side by side
     const uint lineOfLane = lane / fours, rowOfLane = sumsDown == 1 && sumColumns == 16
         ? (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1 : lineOfLane;
     ControlBarrier(2, 2, EXCHANGED);

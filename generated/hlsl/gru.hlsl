@@ -31,19 +31,20 @@
 //   ALONE      1 if a single group runs all steps of a recurrence, else 0
 //   WAITING    1 for Vulkan only: persistent groups run all steps of a recurrence, and wait for each other between
 //              them; else 0
-//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded
-//              to halves for that, and become infinite where they are too large. -Vd then, and VulkanKHR as the
-//              module's memory model (examples/README.md). Of the macros above only SUM_ROWS, SUM_COLUMNS, a multiple
-//              of 16, and WAITING are there, ALONE is 0, and
-//     TILE_ROWS  rows of a tile: SUM_ROWS of each sum, one sum after the other, filled up to a multiple of 16
-//     TILE_DEPTH  products of a tile: 16 times the waves that share the products of the same sums, or a multiple
-//     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  columns of these, likewise
-//     AHEAD      tiles that are read before they are used, 1 or more
-//     STAYING    1 in a recurrence where AHEAD tiles are all products, and weights stay in registers from step to step;
-//              else 0. Then there are 16 columns
+//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads. States are rounded
+//              to halves for that, and large ones overflow to infinity. Compile with -Vd, and set the module's memory
+//              model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS, SUM_COLUMNS, a multiple of
+//              16, and WAITING apply, and ALONE is 0. With MATRIX_UNITS:
+//     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum, or interleaved with STAYING; padded
+//              to a multiple of 16
+//     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
+//     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
+//     WAVE_COLUMNS  columns, likewise
+//     AHEAD      tiles prefetched into registers, 1 or more
+//     STAYING    1 in a recurrence whose weights stay in registers from step to step: AHEAD tiles then hold all
+//              products, and SUM_COLUMNS is 16; else 0
 // In all passes:
-//   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
+//   SCRATCH_VECTOR  words that scratch is accessed in: 4 with MATRIX_UNITS, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
 // or OUTPUT_SINGLE:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -1620,8 +1621,8 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 }
 
 #if PASS >= 5 && MATRIX_UNITS
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
-// rows, columns, and a use
+// A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
+// rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1631,42 +1632,45 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
 
-// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+// Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
+// others.
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
-// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+// Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
-// 2: a group, 3: a wave
+// scopes: 2 is the group, 3 the wave
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
-[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+// SubgroupId: the wave's index in its group
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 [[vk::ext_instruction(61)]] uint4 LoadVisible([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands,
     uint scope);
 #define READ_ANEW 0x31  // memory operands: Volatile, MakePointerVisible, NonPrivatePointer
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
-// A tile of weights and one of factors, a line for each row or column. Then places of lines, and in place of the tile
-// the sums of waves, column by column.
+// Shared memory: a tile of weights and one of factors, with a line for each row or column, then the offsets of these
+// lines. After the k-loop, the waves' sums replace the tiles, stored by column.
 static const uint WAVES = NUM_THREADS / 32, wavesAcross = SUM_COLUMNS / WAVE_COLUMNS, wavesDown = TILE_ROWS / WAVE_ROWS;
-static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);  // with the same sums, of which each adds up a part
-static const uint eights = TILE_DEPTH / 8, tilePitch = eights + 1;  // one more, against bank conflicts
+// waves that share the same sums and split their products
+static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);
+static const uint eights = TILE_DEPTH / 8, tilePitch = eights + 1;  // padded by one to avoid bank conflicts
 static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart + SUM_COLUMNS * tilePitch;
 static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint sumPitch = WAVE_ROWS / 4 + 1;
-// columns of a wave that are there at once
+// columns of a wave's sums that are held at once
 static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
 static const uint sumsEnd = WAVES * atOnce * sumPitch;
 #if STAYING
-// Each wave has a part for its states, then for its sums, both column by column.
+// Each wave has its own part, first for its states, then for its sums, both stored by column.
 static const uint statePitch = eights / wavesDeep + 1, ownPitch = statePitch > sumPitch ? statePitch : sumPitch;
 static const uint placesStart = WAVES * SUM_COLUMNS * ownPitch;
 #else
@@ -1680,7 +1684,7 @@ uint HalvesOf(float2 pair)
     return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
 }
 
-// Adds products of a tile to the sums of a wave.
+// Accumulates a wave's share of a tile's products.
 void MultiplyTile(uint down, uint across, uint deep, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
     [unroll]
@@ -1704,7 +1708,7 @@ void MultiplyTile(uint down, uint across, uint deep, inout SumMatrix totals[WAVE
     }
 }
 
-// A sum of those in group memory: the parts of all waves that have one
+// A sum: adds up the partial sums that waves have put into shared memory
 float Sum(uint row, uint column)
 {
     float total = 0;
@@ -1718,7 +1722,7 @@ float Sum(uint row, uint column)
     return total;
 }
 
-// The same of four neighbouring rows
+// The same for four adjacent rows
 float4 FourSums(uint row, uint column)
 {
     float4 total = 0;
@@ -1873,9 +1877,9 @@ void WriteElement(List at, ReadBefore before, float sums[1])
 
 #if MATRIX_UNITS
 static const uint SUMS = 1;
-static const uint PARTS = 1;  // vectors in memory that eight factors fill
+static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or halves
 
-// What a thread reads of a tile, zeros past the last product
+// A thread's share of the next tile, zero beyond the last product
 void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
 {
     [unroll]
@@ -1924,13 +1928,14 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
     }
 }
 
-// Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
-// the same sums put these together in group memory; then a thread works out elements.
+// Computes a block of rows and columns. The left matrices hold the weights, sum after sum, the right ones the other
+// factors. Tiles pass through registers into shared memory, and the next ones are prefetched while the current one is
+// used. Waves that share sums split their products and reduce the partial sums in shared memory; then each thread
+// computes whole elements.
 void AddUp(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
     const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
@@ -2353,12 +2358,13 @@ float WriteElement(List at, ReadBefore before, float sums[3])
 
 #if STAYING
 static const uint SUMS = 3;
-static const uint ownDeep = TILE_DEPTH / 16 / wavesDeep, ownRows = WAVE_ROWS / 16;  // matrices of a wave, in a tile
-static const uint statesEach = SUM_COLUMNS * ownDeep * 2 / 32;  // vectors of eight that a lane reads, of a tile
+// a wave's matrices per tile, along k and down
+static const uint ownDeep = TILE_DEPTH / 16 / wavesDeep, ownRows = WAVE_ROWS / 16;
+static const uint statesEach = SUM_COLUMNS * ownDeep * 2 / 32;  // vectors of eight states that a lane loads per tile
 static const uint elementsEach = (SUM_ROWS * SUM_COLUMNS + NUM_THREADS - 1) / NUM_THREADS;
-#define MISSING 0xffffffffu  // two halves that no state has
+#define MISSING 0xffffffffu  // a pair of halves that is never stored for states
 
-// Eight states that a wave multiplies, of the last step's
+// Eight states of the previous step, or zeros beyond the last one
 uint4 LoadStates(uint place, bool isThere)
 {
     if (!isThere)
@@ -2375,7 +2381,7 @@ bool Misses(uint4 states)
     return max(max(states.x, states.y), max(states.z, states.w)) == MISSING;
 }
 
-// All of these that a lane reads, from `places` on. True if some are missing.
+// All states that a lane loads in a step, at `places` plus `further`. True if any are missing.
 bool ReadStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further,
     out uint4 states[AHEAD * statesEach])
 {
@@ -2391,12 +2397,13 @@ bool ReadStates(uint lane, uint deep, uint depth, uint places[statesEach], uint 
     return misses;
 }
 
-// The same once all are there. With WAITING some may still be on their way from other groups: the first step left
-// MISSING in their place, and each word, which is stored as a whole, tells for itself. Vulkan's memory model calls it a
-// race that vectors are read without atomics while others store their words; with a fence at each poll steps take a
-// fifth to a third longer, and all that is asked of a device is that no word comes in parts. The loop ends when all
-// states are there, or by MOST_POLLS; a group that works out all rows and columns one after the other has stored all of
-// them itself.
+// The same, once all states have arrived. With WAITING, other groups may still be computing some. The first step's
+// dispatch has filled the places of all later states with MISSING, and each word is stored as a whole, so the data
+// serve as their own flags. In the Vulkan memory model this is a race: vectors are loaded without atomics while other
+// groups store their words. But a fence at each poll makes steps a fifth to a third longer, and all that the race asks
+// of a device is that no word arrives in parts. The loop ends when all states have arrived, or after MOST_POLLS. A
+// group that computes all rows and columns itself, one block after another, polls without limit, but has stored all
+// states already.
 void FetchStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further, bool isAlone,
     out uint4 states[AHEAD * statesEach])
 {
@@ -2413,14 +2420,14 @@ void FetchStates(uint lane, uint deep, uint depth, uint places[statesEach], uint
 #endif
 }
 
-// Steps of a group's rows and columns. Of the rows of matrices, SUMS neighbours belong to one element. Each wave has
-// weights for some rows and some of the products in registers, and waits for the states that these are to be multiplied
-// by, which pass through its part of group memory. Parts of sums come together there, and a thread works out elements.
-// A group that waited for others in vain does not go on.
+// Computes a block of rows and columns, in the steps from `step` to `end` - 1. SUMS adjacent rows of the left matrices
+// belong to one element. Each wave holds in registers the weights of some rows, for some of the products. In each step
+// it waits for the states that they multiply, which pass through its part of shared memory. Partial sums are reduced
+// there, and each thread computes whole elements. A group that has polled in vain stops.
 void AddUpSteps(uint item, uint thread, uint step, uint end, bool isAlone)
 {
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
         / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
@@ -2504,9 +2511,10 @@ void AddUpSteps(uint item, uint thread, uint step, uint end, bool isAlone)
             const uint number = thread + i * NUM_THREADS, row = firstRow + number % SUM_ROWS,
                 column = firstColumn + number / SUM_ROWS;
             if (step > 0 && number < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns)
-                ReadStep(CoordinateOf(step, other, column, row), before[i]);  // under way while states are awaited
+                // in flight while the group waits for states
+                ReadStep(CoordinateOf(step, other, column, row), before[i]);
         }
-        ControlBarrier(3, 3, EXCHANGED);  // else compilers would wait for states first, which costs a sixth of a step
+        ControlBarrier(3, 3, EXCHANGED);  // else compilers wait for the states first, which costs a sixth of a step
         uint4 states[AHEAD * statesEach];
         FetchStates(lane, deep, depth, places, further, isAlone, states);
         SumMatrix totals[ownRows];
@@ -2569,8 +2577,7 @@ void AddUpSteps(uint item, uint thread, uint step, uint end, bool isAlone)
                 const float state = WriteElement(at, before[n], sums);
                 const float neighbour = WaveReadLaneAt(state, lane ^ 1);
                 const uint place = CopyInKeptHidden(at) / 2;
-                // two that are no numbers stay that
-                const uint pair = min(HalvesOf(float2(state, neighbour)), MISSING - 1);
+                const uint pair = min(HalvesOf(float2(state, neighbour)), MISSING - 1);  // two NaN stay NaN
                 if (number % 2 == 0)
                 {
 #if WAITING
@@ -2590,9 +2597,9 @@ void AddUpSteps(uint item, uint thread, uint step, uint end, bool isAlone)
 }
 #elif MATRIX_UNITS
 static const uint SUMS = 3;
-static const uint PARTS = 1;  // vectors in memory that eight factors fill
+static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or halves
 
-// What a thread reads of a tile, zeros past the last product
+// A thread's share of the next tile, zero beyond the last product
 void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
 {
     [unroll]
@@ -2641,13 +2648,14 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
     }
 }
 
-// Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
-// the same sums put these together in group memory; then a thread works out elements.
+// Computes a block of rows and columns. The left matrices hold the weights, sum after sum, the right ones the other
+// factors. Tiles pass through registers into shared memory, and the next ones are prefetched while the current one is
+// used. Waves that share sums split their products and reduce the partial sums in shared memory; then each thread
+// computes whole elements.
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
         / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
@@ -2697,7 +2705,7 @@ bool AddUpStep(uint item, uint thread, uint step)
         FetchWeights(thread, ahead * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
     const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
-    if (isOneEach && step > 0)  // what it reads is under way while sums are added up
+    if (isOneEach && step > 0)  // its loads are in flight while sums accumulate
         before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
             min(firstRow + thread % SUM_ROWS, rows - 1)));
 #if WAITING
@@ -3128,9 +3136,9 @@ void WriteElement(List at, ReadBefore before, float sums[1])
 
 #if MATRIX_UNITS
 static const uint SUMS = 1;
-static const uint PARTS = 2;  // vectors in memory that eight factors fill
+static const uint PARTS = 2;  // vectors in memory per eight factors, which are floats or halves
 
-// What a thread reads of a tile, zeros past the last product
+// A thread's share of the next tile, zero beyond the last product
 void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
 {
     [unroll]
@@ -3180,13 +3188,14 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
     }
 }
 
-// Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
-// the same sums put these together in group memory; then a thread works out elements.
+// Computes a block of rows and columns. The left matrices hold the weights, sum after sum, the right ones the other
+// factors. Tiles pass through registers into shared memory, and the next ones are prefetched while the current one is
+// used. Waves that share sums split their products and reduce the partial sums in shared memory; then each thread
+// computes whole elements.
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
         / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
@@ -3230,7 +3239,7 @@ bool AddUpStep(uint item, uint thread, uint step)
         FetchWeights(thread, ahead * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
     const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
-    if (isOneEach && step > 0)  // what it reads is under way while sums are added up
+    if (isOneEach && step > 0)  // its loads are in flight while sums accumulate
         before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
             min(firstRow + thread % SUM_ROWS, rows - 1)));
 #if WAITING

@@ -37,16 +37,17 @@
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
 //              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where MATRIX_UNITS reads them,
 //              and of 16 bytes where BY_PARTS does.
-//   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
-//              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
-//              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
+//   MATRIX_UNITS  1, in pass 3 and for Vulkan only: queries, keys and values are halves, multiplied by
+//              matrix units, in waves of 32 threads; compile with -Vd, and set the module's memory model to VulkanKHR
+//              (examples/README.md). Of the macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD and X_IN apply.
+//              With MATRIX_UNITS:
 //     QUERY_EIGHTS  elements of a query, divided by 8
-//     VALUE_EIGHTS  columns of the values, likewise
-//     WAVE_ROWS  queries of a wave, 16 or 32
-//     TILE_KEYS  keys in group memory at once, 32 or 64
-//   HALVES     1 in all passes if scratch has queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS with
-//              a VECTOR of 8, else 0
-//   HALVING    1 in the passes in which each thread writes eight neighbours of these; SCRATCH_VECTOR is 4 then
+//     VALUE_EIGHTS  columns of the values, divided by 8
+//     WAVE_ROWS  queries per wave, 16 or 32
+//     TILE_KEYS  keys of a tile in shared memory, 32 or 64
+//   HALVES     1 in all passes if scratch holds queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS
+//              with a VECTOR of 8; else 0
+//   HALVING    1 in the passes in which each thread writes eight adjacent halves of these; SCRATCH_VECTOR is 4 then
 //   BY_PARTS   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
 //              macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD, ROWS, a power of 2, and X_IN apply; the
 //              following ones, down to VALUE_FETCHES, apply too
@@ -1371,19 +1372,19 @@ REAL_VALUE Chosen3(REAL_VALUE total, List at)
 
 #if PASS == 3
 #if MATRIX_UNITS
-// Keys whose scores a wave has at once: two of its matrices, whether beside or below each other
+// Keys whose scores a wave holds at once: two matrices of them, side by side or one below the other
 static const uint STEP_KEYS = 512 / WAVE_ROWS, STEP_SIXTEENS = STEP_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
 static const uint ROW_SIXTEENS = WAVE_ROWS / 16;
 static const uint ROWS = NUM_THREADS / 32 * WAVE_ROWS;
-// Weights are halves, which reach from about e^-17 to e^11: the greatest is e^ROOM at first, and may grow with scores
-// until the sum of those of a thread is MOST.
+// Weights are halves, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
+// scores until a thread's weights add up to MOST.
 static const float ROOM = 5;
 static const float MOST = 32768;
-static const float LOWEST = SCORES_TOLD ? -3.402823466e38f : -2e38f;  // what no score is below, but minus infinity
+static const float LOWEST = SCORES_TOLD ? -3.402823466e38f : -2e38f;  // no score is lower, except minus infinity
 
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
-// rows, columns, and a use
+// A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
+// rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1393,40 +1394,42 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
 
-// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+// Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
+// others.
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
-// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+// Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
-// 2: a group, 3: a wave
+// scopes: 2 is the group, 3 the wave
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
-[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+// SubgroupId: the wave's index in its group
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 [[vk::ext_instruction(4457)]] SumMatrix LoadSums([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
-// Entries of a matrix that a thread holds: eight, at places that only the device knows
+// A thread holds eight entries of a matrix; which ones depends on the device.
 [[vk::ext_instruction(81)]] float Extracted(SumMatrix sums, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
 [[vk::ext_instruction(82)]] LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, [[vk::ext_literal]] uint number);
 
-static const uint keyEights = 2 * QUERY_SIXTEENS;  // of a row
-static const uint keyPitch = keyEights + 1;  // one more, against bank conflicts
+static const uint keyEights = 2 * QUERY_SIXTEENS;  // vectors per row
+static const uint keyPitch = keyEights + 1;  // padded by one to avoid bank conflicts
 static const uint keyEach = (TILE_KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint valueEights = 2 * VALUE_SIXTEENS;  // of a row
-static const uint valuePitch = valueEights + 1;  // one more, against bank conflicts
+static const uint valueEights = 2 * VALUE_SIXTEENS;  // vectors per row
+static const uint valuePitch = valueEights + 1;  // padded by one to avoid bank conflicts
 static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
-// Group memory: two tiles, each of keys and of values, and for each wave 16 x 16 floats. All queries pass through it
-// first, 16 of a wave at a time. While waves read one tile the next one is stored, so they meet once a tile instead of
-// twice.
+// Shared memory: two tiles, each of keys and of values, and 16 x 16 floats per wave. The queries pass through it first,
+// 16 per wave at a time. Tiles are double-buffered: the next one is stored while other waves still read the current
+// one, which takes one barrier per tile instead of two.
 static const uint valueStart = TILE_KEYS * keyPitch, tileSize = valueStart + TILE_KEYS * valuePitch;
 static const uint ownStart = 2 * tileSize, ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch;
 static const uint queriesSize = NUM_THREADS / 32 * 16 * keyPitch;
@@ -1587,7 +1590,7 @@ float4 FourPut(uint place)
 }
 #endif
 
-// Reads what a thread reads of the next keys; past the last one it reads that one, whose weight there is 0.
+// A thread's share of the next tile of keys. Beyond the last key it repeats that one's, with a weight of 0.
 void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[keyEach])
 {
     [unroll]
@@ -1613,7 +1616,7 @@ void PutKeys(uint thread, uint4 next[keyEach])
     }
 }
 
-// Reads what a thread reads of the next values; past the last one it reads that one, whose weight there is 0.
+// A thread's share of the next tile of values. Beyond the last key it repeats that one's, with a weight of 0.
 void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[valueEach])
 {
     [unroll]
@@ -1668,9 +1671,9 @@ float Weight(float x)
     return exp2(x * LOG2_E);
 }
 
-// A thread has eight entries of a matrix, four of one row and four of another. Either the device deals them out in this
-// way, whichever their places are, or they pass through group memory: then a thread has rows lane / 4 and lane / 4 + 8,
-// and of each two neighbouring columns and the two that are 8 to the right.
+// A thread holds eight entries of a matrix, four of one row and four of another. Either the device distributes them
+// like this itself, wherever they lie, or they are exchanged through shared memory: then a thread holds rows lane / 4
+// and lane / 4 + 8, and of each of these two adjacent columns and the two that are 8 further to the right.
 uint RowOfEntry(uint entry)
 {
     return entry / 4;
@@ -1686,9 +1689,9 @@ uint PlaceOf(uint2 places, uint entry)
     return places[entry / 4] >> (entry % 4 * 8) & 0xff;
 }
 
-// The places of a thread's entries, 16 * row + column, four to a word. True if the device deals out those of sums in
-// this way, and those of a left factor from the same places: a matrix of sums that is taken for a left factor, times
-// the identity, is the same then.
+// The places of a thread's entries, as 16 * row + column, four to a word. True if the device distributes accumulators
+// like this, and left factors in the same layout. To find out, it loads an accumulator with the numbers of its places,
+// copies that entry by entry into a left factor, and multiplies by the identity, which must give the same numbers.
 bool PlaceEntries(uint own, uint lane, out uint2 places)
 {
     const uint column = lane % 2 * 8, ones = lane / 2 - column;
@@ -1726,7 +1729,7 @@ bool PlaceEntries(uint own, uint lane, out uint2 places)
     return areDirect;
 }
 
-// The entries of a thread
+// A thread's entries of a matrix of sums
 Eight OwnEntries(uint own, uint lane, bool areDirect, SumMatrix sums)
 {
     Eight found = EntriesOf(sums);
@@ -1747,13 +1750,13 @@ Eight OwnEntries(uint own, uint lane, bool areDirect, SumMatrix sums)
     return found;
 }
 
-// The matrix of the entries that all threads have, as a left factor
+// The left factor that consists of all threads' entries
 LeftMatrix LeftOfOwn(uint own, uint lane, bool areDirect, Eight entries)
 {
     LeftMatrix left = LeftOf(entries);
     if (!areDirect)
     {
-        uint4 pairs;  // by row and half of a row
+        uint4 pairs;  // by row, and by half of the row
         [unroll]
         for (uint i = 0; i < 8; i += 2)
             pairs[RowOfEntry(i) * 2 + HalfOfEntry(i)] = f32tof16(entries.entries[i]) | f32tof16(entries.entries[i + 1])
@@ -1777,7 +1780,7 @@ LeftMatrix LeftOfOwn(uint own, uint lane, bool areDirect, Eight entries)
     return left;
 }
 
-// For each entry of a thread what it has for that entry's row
+// A thread's values for its two rows, repeated for each of their entries
 Eight Spread(float2 told)
 {
     Eight found;
@@ -1787,8 +1790,8 @@ Eight Spread(float2 told)
     return found;
 }
 
-// Stores what threads have for their two rows, in a matrix: of each row four threads have something, and it is there
-// four times from each.
+// Stores the threads' values for their two rows as a matrix in shared memory. Four threads share a row, and the value
+// of each fills four of its columns.
 void StoreTold(uint own, uint lane, bool areDirect, float2 told)
 {
     ControlBarrier(3, 3, EXCHANGED);
@@ -1803,19 +1806,19 @@ void StoreTold(uint own, uint lane, bool areDirect, float2 told)
     ControlBarrier(3, 3, EXCHANGED);
 }
 
-// The four entries from column x on of row y of the matrix that a wave has stored
+// Row y, columns x to x + 3 of the matrix that the wave has stored
 float4 StoredFour(uint own, uint y, uint x)
 {
     return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
 }
 
-// A half of the eight beside it
+// An element, from the vector of eight halves that it is in
 float HalfOf(uint4 eight, uint element)
 {
     return f16tof32(eight[element % 8 / 2] >> (element % 2 * 16));
 }
 
-// The weighted sum of a column of the values, worked out key by key
+// The weighted sum of a column of the values, key by key, without masked keys
 float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
 {
     const uint keys = KeysOf(at);
@@ -1836,7 +1839,7 @@ float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint co
     return sum;
 }
 
-// The queries of a wave, through group memory from `start` on, zeros outside of them
+// 16 queries of a wave, zero beyond the last. They pass through shared memory, from `start` on.
 void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix queries[QUERY_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
@@ -1861,7 +1864,7 @@ void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix
         queries[d] = LoadLeft(tiles[start + d * 2], 0, keyPitch, NON_PRIVATE);
 }
 
-// The scores of 16 rows with the keys of a tile, from their products; minus infinity where keys do not count
+// The scores of 16 rows with STEP_KEYS keys, from their products; minus infinity for masked keys
 void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[STEP_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
@@ -1880,7 +1883,7 @@ void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, 
     }
 }
 
-// The same where all keys of the tile are there
+// The same for a tile that does not reach beyond the last key
 void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[STEP_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
@@ -1898,8 +1901,8 @@ void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout 
     }
 }
 
-// e^(score - shift). Scores that are made of products alone are so far from the limits of floats that they can be
-// multiplied before the shift is subtracted, in one step; a filter value of a mask may be the lowest float.
+// e^(score - shift). Scores made of products alone are far enough from the limits of floats to be scaled before the
+// shift is subtracted, in one mad; with SCORES_TOLD, the filter value of a mask may be the lowest float.
 float RelativeWeight(float score, float shift)
 {
 #if SCORES_TOLD
@@ -1909,7 +1912,7 @@ float RelativeWeight(float score, float shift)
 #endif
 }
 
-// Weights of 16 rows, relative to the shifts of a thread's two, and their sums
+// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries
 void MakeWeights(Eight scores[STEP_SIXTEENS], float2 shifts, out Eight weights[STEP_SIXTEENS], out float2 added)
 {
     added = float2(0, 0);
@@ -1925,7 +1928,7 @@ void MakeWeights(Eight scores[STEP_SIXTEENS], float2 shifts, out Eight weights[S
     }
 }
 
-// Lets the shifts of 16 rows follow their greatest scores; what was added up before is multiplied anew.
+// Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
 void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[STEP_SIXTEENS], inout float2 shifts,
     inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
@@ -1970,8 +1973,8 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
     }
 }
 
-// Stores the means of 16 rows, of which each thread has four columns of two; 16 x 16 of them at a time pass through a
-// wave's part of group memory. True if some are not finite.
+// Stores the means of 16 rows. They pass through the wave's part of shared memory, 16 x 16 at a time, of which each
+// thread stores four columns of two rows. True if any of these are not finite.
 bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, SumMatrix mixed[VALUE_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
@@ -1997,8 +2000,8 @@ bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, S
     return isNonFinite;
 }
 
-// Works out anew, key by key, those means that are not finite: infinities and NaN among the values add nothing where
-// keys do not count.
+// Recomputes, key by key, the means that are not finite: masked keys add nothing even if their values are infinite or
+// NaN, but a weight of 0 times such a value would be NaN.
 void StoreNonFinite(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint2 keyFirsts,
     uint2 valueFirsts, float2 shifts, float2 rowSums)
 {
@@ -2025,7 +2028,7 @@ void StoreNonFinite(uint lane, List at, uint firstRow, uint outputBase, uint que
     }
 }
 
-// The products of the queries of a wave with some keys of a tile
+// The dot products of a wave's queries with STEP_KEYS keys of a tile
 void MultiplyKeys(uint own, uint lane, bool areDirect, uint firstKey, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS],
     out Eight scores[ROW_SIXTEENS][STEP_SIXTEENS])
 {
@@ -2052,9 +2055,9 @@ void MultiplyKeys(uint own, uint lane, bool areDirect, uint firstKey, LeftMatrix
     }
 }
 
-// Adds up the values of a head for the rows of a wave, weighted, and the weights. These are relative to e^shift,
-// which follows the greatest score of a row only when that has grown by too much; what was added up before is
-// multiplied anew then.
+// Accumulates the weighted values of a head for a wave's rows, and the weights. The softmax is online: weights are
+// relative to e^shift. The shift follows the running maximum of a row only when that has grown too far, and only then
+// are the accumulators rescaled.
 void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
     uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
     inout uint4 nextValues[valueEach], inout float2 shifts[ROW_SIXTEENS], inout float2 sums[ROW_SIXTEENS],
@@ -2067,9 +2070,8 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
         uint j, r;
         PutKeys(thread, nextKeys);
         PutValues(thread, nextValues);
-        // all waves are through with the tile before, so the next one may be stored over it
-        ControlBarrier(2, 2, EXCHANGED);
-        if (firstKey + TILE_KEYS < keys)  // without this test, compilers move the loads to where they are used
+        ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
+        if (firstKey + TILE_KEYS < keys)  // without this test, compilers sink the loads to where they are used
         {
             FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
             FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
@@ -2099,7 +2101,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
             for (r = 0; r < ROW_SIXTEENS; r++)
             {
                 MakeWeights(scores[r], shifts[r], weights[r], added[r]);
-                hasGrown = hasGrown || !(added[r].x + added[r].y <= MOST);  // NaN, too
+                hasGrown = hasGrown || !(added[r].x + added[r].y <= MOST);  // or is NaN
             }
             if (WaveActiveAnyTrue(hasGrown))
             {
@@ -2134,11 +2136,11 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
     }
 }
 
-// Rows of one head, some to each wave, with all its keys in turn
+// Computes a block of one head's queries, WAVE_ROWS per wave, against all its keys, tile by tile
 void Attend(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // waves need not have neighbours
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rowBlocks = ((uint)keptQuerySizes[0][2] + ROWS - 1) / ROWS;
     const uint head = item / rowBlocks;
     if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
@@ -2183,7 +2185,7 @@ void Attend(uint item, uint thread)
         shifts[r] = float2(LOWEST, LOWEST);
         sums[r] = float2(0, 0);
     }
-    if (areDirect)  // twice, since a test among the products would cost a tenth of the speed
+    if (areDirect)  // two copies, since a test in the inner loop costs a tenth of the speed
         Mix(own, lane, thread, true, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues,
             shifts, sums, mixed);
     else

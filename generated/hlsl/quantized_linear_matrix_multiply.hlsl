@@ -1324,8 +1324,8 @@ static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines * lineSum
 
 #if MATRIX_UNITS
 static const uint matrixProducts = 32;  // k of one matrix multiplication
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
-// rows, columns, and a use
+// A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
+// rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 32> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1336,22 +1336,24 @@ typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_co
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum,
     [[vk::ext_literal]] uint signs);
 
-// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+// Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
+// others.
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
-// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+// Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
-// 2: a group, 3: a wave
+// scopes: 2 is the group, 3 the wave
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
-[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+// SubgroupId: the wave's index in its group
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
