@@ -156,7 +156,7 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     entries of a left factor in the order in which it has those of sums."""
     size = re.search(r"groupshared uint4 tiles\[(.*?)\];\n", shader)
     assert size
-    begin = shader.index("// Matrices of a wave")
+    begin = shader.index("typedef vk::integral_constant<uint, 16> Sixteen;")
     end = shader.index("\n", shader.rindex("[[vk::ext_", begin, size.start()))
     between = shader[end : size.start()]
     entry = "(number)" if is_alike else "(7 - (number))"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from pathlib import Path
 from types import SimpleNamespace
@@ -434,6 +435,14 @@ def test_attention_where_scores_keep_growing(many: int, device: Any, monkeypatch
     attends(device, desc, arrays)
     arrays["QueryTensor"][:, ::2] *= -1  # as many rows where the first ones are the greatest
     attends(device, desc, arrays)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.75, 2.5])
+def test_attention_at_any_scale(scale: float, device: Any) -> None:
+    """Without a mask, products are scaled as they become weights: keys past the last one must not matter, nor
+    the sign."""
+    desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
+    attends(device, dataclasses.replace(desc, Scale=scale), arrays)
 
 
 def test_attention_with_masks(device: Any) -> None:
