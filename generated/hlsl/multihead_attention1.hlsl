@@ -1494,7 +1494,6 @@ static const uint STEP_KEYS = 512 / WAVE_ROWS, STEP_SIXTEENS = STEP_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
 static const uint ROW_SIXTEENS = WAVE_ROWS / 16;
 static const uint ROWS = NUM_THREADS / 32 * WAVE_ROWS;
-#define PRODUCTS_KEPT 0
 // Weights are halves, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
 // scores until a thread's weights add up to MOST.
 static const float ROOM = 5;
@@ -2019,56 +2018,31 @@ void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout 
     }
 }
 
-// A score, from what is kept of it: itself, or only the product
-float ScoreOf(float kept)
-{
-#if PRODUCTS_KEPT
-    return kept * SCORE_MULTIPLE;
-#else
-    return kept;
-#endif
-}
-
 // e^(score - shift). Scores made of products alone are far enough from the limits of floats to be scaled before the
 // shift is subtracted, in one mad; with SCORES_TOLD, the filter value of a mask may be the lowest float.
-float RelativeWeight(float kept, float shift)
+float RelativeWeight(float score, float shift)
 {
 #if SCORES_TOLD
-    return Weight(kept - shift);
-#elif PRODUCTS_KEPT
-    return exp2(mad(kept, SCORE_MULTIPLE * LOG2_E, -shift * LOG2_E));
+    return Weight(score - shift);
 #else
-    return exp2(mad(kept, LOG2_E, -shift * LOG2_E));
+    return exp2(mad(score, LOG2_E, -shift * LOG2_E));
 #endif
 }
 
-// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries; 0
-// from the key number `end` on, counted from the first one here
-void MakeWeights(Eight scores[STEP_SIXTEENS], float2 shifts, uint2 places, uint end, out Eight weights[STEP_SIXTEENS],
-    out float2 added)
+// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries
+void MakeWeights(Eight scores[STEP_SIXTEENS], float2 shifts, out Eight weights[STEP_SIXTEENS], out float2 added)
 {
-    uint i, j;
-    [unroll]
-    for (j = 0; j < STEP_SIXTEENS; j++)
-        [unroll]
-        for (i = 0; i < 8; i++)
-            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], shifts[RowOfEntry(i)]);
-#if PRODUCTS_KEPT
-    if (end < STEP_KEYS)
-    {
-        [unroll]
-        for (j = 0; j < STEP_SIXTEENS; j++)
-            [unroll]
-            for (i = 0; i < 8; i++)
-                weights[j].entries[i] = j * 16 + PlaceOf(places, i) % 16 < end ? weights[j].entries[i] : 0;
-    }
-#endif
     added = float2(0, 0);
     [unroll]
-    for (j = 0; j < STEP_SIXTEENS; j++)
+    for (uint j = 0; j < STEP_SIXTEENS; j++)
+    {
         [unroll]
-        for (i = 0; i < 8; i++)
+        for (uint i = 0; i < 8; i++)
+        {
+            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], shifts[RowOfEntry(i)]);
             added[RowOfEntry(i)] += weights[j].entries[i];
+        }
+    }
 }
 
 // Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
@@ -2082,10 +2056,8 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
     {
         [unroll]
         for (i = 0; i < 8; i++)
-        {
-            const float score = ScoreOf(scores[j].entries[i]);
-            most[RowOfEntry(i)] = score > most[RowOfEntry(i)] ? score : most[RowOfEntry(i)];
-        }
+            most[RowOfEntry(i)] = scores[j].entries[i] > most[RowOfEntry(i)] ? scores[j].entries[i]
+                : most[RowOfEntry(i)];
     }
     StoreTold(own, lane, areDirect, most);
     float2 factors;
@@ -2227,7 +2199,6 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
         {
             Eight scores[ROW_SIXTEENS][STEP_SIXTEENS];
             MultiplyKeys(own, lane, areDirect, first, queries, scores);
-#if !PRODUCTS_KEPT
             if (firstKey + TILE_KEYS <= keys)
             {
                 [unroll]
@@ -2240,15 +2211,13 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
                 for (r = 0; r < ROW_SIXTEENS; r++)
                     MakeScores(at, places, firstRow + r * 16, firstKey + first, keys, scores[r]);
             }
-#endif
-            const uint end = keys > firstKey + first ? keys - firstKey - first : 0;
             Eight weights[ROW_SIXTEENS][STEP_SIXTEENS];
             float2 added[ROW_SIXTEENS];
             bool hasGrown = false;
             [unroll]
             for (r = 0; r < ROW_SIXTEENS; r++)
             {
-                MakeWeights(scores[r], shifts[r], places, end, weights[r], added[r]);
+                MakeWeights(scores[r], shifts[r], weights[r], added[r]);
                 hasGrown = hasGrown || !(added[r].x + added[r].y <= MOST);  // or is NaN
             }
             if (WaveActiveAnyTrue(hasGrown))
@@ -2257,7 +2226,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
                 for (r = 0; r < ROW_SIXTEENS; r++)
                 {
                     FollowScores(own, lane, areDirect, places, scores[r], shifts[r], sums[r], mixed[r]);
-                    MakeWeights(scores[r], shifts[r], places, end, weights[r], added[r]);
+                    MakeWeights(scores[r], shifts[r], weights[r], added[r]);
                 }
             }
             [unroll]
