@@ -2838,8 +2838,8 @@ void Contract(uint item, uint thread)
     // Each wave's sums pass through its own part of shared memory, 16 rows at a time.
     const uint own = wave * sumEach;
     const uint fours = sumColumns / sumsAcross;  // side by side
-    const uint lineOfLane = lane / fours, rowOfLane = sumsDown == 1 && sumColumns == 16
-        ? (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1 : lineOfLane;
+    const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
+    const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
     ControlBarrier(2, 2, EXCHANGED);
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
