@@ -181,7 +181,8 @@ def test_nothing_in_a_file_forges_a_line_or_reaches_the_terminal(value: Any) -> 
 def test_help_version_and_no_command() -> None:
     assert run("--version")[:2] == (0, f"dmlops {dmlops.__version__}\n")
     status, out, err = run()
-    assert (status, out) == (2, "") and "Check and fix DirectML operator descriptions" in err and "explain" in err
+    assert (status, out) == (2, "")
+    assert "Check and fix DirectML operator descriptions" in err and "explain" in err
 
 
 def test_the_models_of_dxdispatch() -> None:
