@@ -31,11 +31,9 @@ lint: $(READY)              ## check specs, Python style and types
 	$(BIN)/mypy generator/dmlgen generated/python/dmlops
 
 test:                       ## everything that CI runs, including shaders on software Vulkan
-	@$(MAKE) --no-print-directory --jobs=2 debian-packages $(READY)
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory --jobs=2 lint pytest
+	@$(MAKE) --no-print-directory --jobs=2 debian-packages $(READY)  # two jobs, because downloads leave a core idle
+	@$(MAKE) --no-print-directory check lint pytest
 
-# Two jobs at a time, because downloads and mypy leave a core idle.
 debian-packages:
 	scripts/install-debian-packages
 
