@@ -439,8 +439,7 @@ def test_attention_where_scores_keep_growing(many: int, device: Any, monkeypatch
 
 @pytest.mark.parametrize("scale", [0.0, -0.75, 2.5])
 def test_attention_at_any_scale(scale: float, device: Any) -> None:
-    """Without a mask, products are scaled as they become weights: keys past the last one must not matter, nor
-    the sign."""
+    """Zero or negative: keys past the last one must not count either way."""
     desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
     attends(device, dataclasses.replace(desc, Scale=scale), arrays)
 
