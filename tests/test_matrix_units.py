@@ -18,7 +18,7 @@ from dmlops.gpu import compiler, detection, shader
 from dmlops.gpu.plans import attention as attention_plans
 from dmlops.gpu.plans import matrix_units, ordering
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.matrix_units import UnitTile
+from dmlops.gpu.plans.occupancy import UnitTile
 from dmlops.gpu.plans.tuning import ATTENTION_MANY_GROUPS
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
@@ -59,13 +59,13 @@ PRODUCTS = {
     "odd sizes": product(half(33, 39), half(39, 131), half(33, 131)),
     "in twos": product(half(34, 38), half(130, 34), None, "TT"),
     "batch of odd ones": product(half(2, 3, 33, 39), half(2, 3, 131, 39), half(2, 3, 33, 131), "NT"),
-    "in parts, odd depth": product(half(21, 1031), half(1031, 72), None),
+    "in parts, odd depth": product(half(21, 2055), half(2055, 72), None),
     "in fours": product(half(36, 44), half(44, 132), None),
     "with gaps": product(
         half(18, 29, strides=(61, 2)), half(30, 29, strides=(42, 1)), half(18, 30, strides=(0, 1)), "NT"
     ),
     "few rows, in parts": product(half(5, 2056), half(2056, 72), half(5, 72)),
-    "some rows, in parts": product(half(20, 520), half(520, 72), None),
+    "some rows, in parts": product(half(40, 2056), half(2056, 72), None),
     "one matrix for all": product(half(3, 2, 20, 16), half(3, 2, 16, 24, strides=(0, 0, 24, 1)), None),
 }
 WINDOWS = {
@@ -126,17 +126,17 @@ ROWS = {  # windows of which tiles have places beside each other at once
     "mirrored": convolution(half(1, 16, 5, 18), half(24, 16, 3, 3), Mode="CONVOLUTION", bias=False),
 }
 ROW_TILES = {
-    "few": None, "tall": UnitTile(128, 128, 16, 64, 32, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1),
+    "few": None, "tall": UnitTile(128, 128, 16, 64, 32, 1, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1, 1),
 }  # fmt: skip
 CASES = {**PRODUCTS, **WINDOWS}
 WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meets, each at least once
-    *((name, UnitTile(128, 128, 32, 64, 32, 1)) for name in (
+    *((name, UnitTile(128, 128, 32, 64, 32, 1, 1)) for name in (
         "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps",
         "backward, in twos", "backward, groups, few channels", "backward, side by side",
     )),
-    *((name, UnitTile(64, 128, 32, 32, 32, 1)) for name in ("whole places", "few channels", "one place")),
-    *((name, UnitTile(64, 128, 32, 32, 64, 1)) for name in ("backward, in twos", "backward, in parts")),
-    ("one place", UnitTile(64, 64, 64, 32, 32, 1)),
+    *((name, UnitTile(64, 128, 32, 32, 32, 1, 1)) for name in ("whole places", "few channels", "one place")),
+    *((name, UnitTile(64, 128, 32, 32, 64, 1, 1)) for name in ("backward, in twos", "backward, in parts")),
+    ("one place", UnitTile(64, 64, 64, 32, 32, 1, 1)),
 )  # fmt: skip
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
     "one key": (1, 9, 1, 1, 8, 8),
@@ -146,7 +146,9 @@ ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a valu
     "two blocks to a wave": (35, 70, 17, 4, 8, 24),
 }
 TILES = (
-    UnitTile(128, 256, 32, 32, 64, 1), UnitTile(64, 128, 64, 32, 32, 2), UnitTile(128, 128, 32, 64, 32, 1),
+    UnitTile(32, 128, 64, 32, 16, 2, 2), UnitTile(64, 64, 64, 32, 32, 2, 1),
+    UnitTile(64, 128, 64, 32, 32, 2, 1), UnitTile(128, 128, 64, 64, 32, 1, 1),
+    UnitTile(128, 128, 64, 64, 64, 1, 2),
 )  # fmt: skip
 
 
@@ -201,13 +203,34 @@ def test_which_tiles_are_taken() -> None:
         return defines["TILE_ROWS"], defines["TILE_COLUMNS"], defines["TILE_DEPTH"]
 
     assert tile(4096, 4096, 4096) == (128, 128, 64)
-    assert tile(4096, 64, 4096) == (128, 128, 32)
-    assert tile(1536, 4096, 1536) == (128, 128, 32)
     assert tile(1024, 1024, 1024) == (64, 128, 64)
+    assert tile(512, 768, 768) == (64, 64, 64)
+    assert tile(256, 1024, 1024) == (32, 64, 64)
     assert tile(32, 4096, 4096) == (32, 128, 64)
     assert tile(32, 4096, 768) == (32, 64, 64)
+    assert tile(64, 768, 768) == (16, 64, 64)
     assert tile(256, 256, 256) == (32, 32, 64)
-    assert tile(256, 1024, 256) == (64, 128, 64)
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "groups", "waves"),
+    [
+        (2048, 4096, 2048, 256, 4),  # pairs: one round
+        (1536, 768, 4096, 384, 8),  # pairs would take two rounds, the second of them half empty
+        (512, 4096, 4096, 128, 8),
+        (128, 4096, 4096, 32 * 4, 8),
+        (128, 4096, 11008, 86 * 3, 4),
+        (512, 3072, 768, 24 * 5, 8),
+        (64, 4096, 4096, 32 * 4, 8),
+        (32, 4096, 4096, 32 * 8, 8),
+        (16, 4096, 4096, 64 * 8, 4),
+    ],
+)
+def test_groups_fill_the_multiprocessors(
+    rows: int, depth: int, columns: int, groups: int, waves: int
+) -> None:
+    dispatch = multiplying(product(half(rows, depth), half(depth, columns), None))
+    assert (dispatch.groups.columns, dispatch.defines["NUM_THREADS"]) == (groups, waves * 32)
 
 
 def test_tiles_and_parts_of_windows() -> None:

@@ -18,8 +18,8 @@ from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import bytes as of_bytes
 from dmlops.gpu.plans import matrices
-from dmlops.gpu.plans.bytes import ByteTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
+from dmlops.gpu.plans.occupancy import UnitTile
 from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant
@@ -249,15 +249,41 @@ def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(found, np.full((4, 4), -255 * 255 * most))
 
 
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "tile", "groups"),
+    [
+        (16, 4096, 4096, (16, 64, 64), 64 * 8),
+        (32, 4096, 4096, (32, 64, 128), 64 * 8),
+        (64, 4096, 4096, (64, 128, 128), 32 * 8),
+        (128, 4096, 4096, (128, 128, 128), 32 * 4),
+        (512, 768, 768, (64, 64, 128), 8 * 12),
+        (256, 1024, 1024, (32, 64, 128), 8 * 16),
+        (2048, 2048, 2048, (128, 128, 128), 16 * 16),
+        (4096, 64, 4096, (128, 128, 64), 32 * 32),
+    ],
+)
+def test_groups_fill_the_multiprocessors(
+    rows: int, depth: int, columns: int, tile: tuple[int, int, int], groups: int
+) -> None:
+    right = of(S, depth, columns, strides=(1, depth))
+    desc = product("MatrixMultiplyInteger", of(S, rows, depth), right, "INT32")
+    dispatch = gpu.planned(desc, BOTH).dispatches[0]
+    defines = dispatch.defines
+    assert (defines["TILE_ROWS"], defines["TILE_COLUMNS"], defines["TILE_DEPTH"]) == tile
+    assert dispatch.groups.columns == groups
+
+
 TILES = [
-    ByteTile(128, 256, 64, 64, 64, 1),
-    ByteTile(64, 128, 128, 32, 64, 1),
-    ByteTile(64, 64, 64, 32, 32, 2),
+    UnitTile(32, 64, 128, 16, 32, 1, 4),
+    UnitTile(64, 64, 128, 32, 32, 1, 1),
+    UnitTile(64, 128, 64, 32, 64, 2, 1),
+    UnitTile(128, 128, 128, 64, 32, 1, 1),
+    UnitTile(128, 256, 64, 64, 64, 1, 1),
 ]
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_larger_tiles_do_so_too(tile: ByteTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_larger_tiles_do_so_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "INT32", "ab")
     monkeypatch.setattr(of_bytes, "byte_tile_for", lambda found, has_units: tile)
     assert multiplying(desc)["TILE_ROWS"] == tile.rows

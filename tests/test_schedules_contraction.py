@@ -18,6 +18,7 @@ from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import contraction, matrices, ordering, sliding
 from dmlops.gpu.plans.capabilities import Capability
+from dmlops.gpu.plans.contraction import Tile
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, planned_by
 
@@ -575,16 +576,49 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
         check(device, SPREAD[name], FilterTensor=np.inf)
 
 
-def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    desc = product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140))
-    assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 32
-    check(device, desc)
-    monkeypatch.setattr(contraction, "TILE_SMALL", 0)
-    assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 64
-    check(device, desc)
-    monkeypatch.setattr(contraction, "TILE_MANY", 1)
-    assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
-    check(device, desc)
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "tile", "groups"),
+    [
+        (16, 768, 3072, (16, 128, 16), 24 * 8),
+        (32, 768, 768, (32, 64, 32), 12 * 8),
+        (32, 4096, 11008, (32, 128, 16), 86 * 6),
+        (132, 20, 140, (32, 32, 32), 5 * 5),
+        (1024, 768, 768, (32, 64, 16), 32 * 12),
+        (512, 3072, 768, (64, 64, 16), 8 * 12 * 4),
+        (1792, 1792, 1792, (64, 128, 16), 28 * 14),  # three for most multiprocessors; of square tiles, six
+        (2048, 768, 3072, (64, 128, 16), 32 * 24),  # two full rounds; of large tiles, one and a half
+        (2048, 2048, 2048, (128, 128, 16), 16 * 16),
+        (256, 4096, 4096, (128, 128, 16), 2 * 32 * 4),
+        (4096, 64, 64, (32, 64, 32), 128),
+    ],
+)
+def test_tiles_fill_the_multiprocessors(
+    rows: int, depth: int, columns: int, tile: tuple[int, int, int], groups: int
+) -> None:
+    sizes = (rows, depth), (depth, columns), (rows, columns)
+    dispatch = gpu.planned(product(*(of("FLOAT32", *one) for one in sizes))).dispatches[0]
+    defines = dispatch.defines
+    assert (defines["TILE_ROWS"], defines["TILE_COLUMNS"], defines["TILE_DEPTH"]) == tile
+    assert dispatch.groups.columns == groups
+
+
+@pytest.mark.parametrize(
+    "tile",
+    [
+        Tile(32, 32, 32, 4, 4, 1, 640),
+        Tile(32, 64, 16, 4, 4, 3, 8),
+        Tile(32, 128, 16, 4, 8, 4, 8),
+        Tile(64, 64, 16, 8, 4, 5, 8),
+        Tile(64, 128, 16, 8, 8, 3, 16),
+        Tile(128, 128, 16, 8, 8, 2, 16),
+    ],
+)
+def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "tile_for", lambda *given: tile)
+    check(device, product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140)))
+
+
+def test_larger_tiles_of_windows_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contraction, "TILE_FEW", 0)
     monkeypatch.setattr(contraction, "TILE_FEW_PHASES", 0)
     for window in (WINDOWS["in parts"], SPREAD["in parts"]):

@@ -148,9 +148,11 @@ def products() -> Iterator[Case]:
             yield product(size, size, size, data_type)
         yield product(4096, 4096, 4096, data_type, turned=True)
         yield product(1001, 999, 1003, data_type)
-        for rows in (1, 4, 32):
+        for rows in (1, 4, 32, 128):
             yield product(rows, 4096, 4096, data_type)
             yield product(rows, 4096, 11008, data_type, turned=True)
+        for depth, columns in ((768, 768), (768, 3072), (3072, 768)):
+            yield product(512, depth, columns, data_type)
         for layer in CONVOLUTIONS:
             yield convolution(layer, data_type)
         for layer in SPREAD:

@@ -23446,14 +23446,6 @@ typedef struct dmlops_plan_Space {
     int64_t words;
 } dmlops_plan_Space;
 
-typedef struct dmlops_plan_Tile {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t thread_rows;
-    int64_t thread_columns;
-} dmlops_plan_Tile;
-
 typedef struct dmlops_plan_UnitTile {
     int64_t rows;
     int64_t columns;
@@ -23461,27 +23453,8 @@ typedef struct dmlops_plan_UnitTile {
     int64_t wave_rows;
     int64_t wave_columns;
     int64_t ahead;
+    int64_t resident;
 } dmlops_plan_UnitTile;
-
-typedef struct dmlops_plan_Row {
-    int64_t taps;
-    int64_t reach;
-    int64_t pitch;
-} dmlops_plan_Row;
-
-typedef struct dmlops_plan_Halves {
-    int is_along;
-    int64_t vector;
-} dmlops_plan_Halves;
-
-typedef struct dmlops_plan_ByteTile {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t wave_rows;
-    int64_t wave_columns;
-    int64_t ahead;
-} dmlops_plan_ByteTile;
 
 typedef struct dmlops_plan_InOrder {
     int64_t vector;
@@ -23490,6 +23463,16 @@ typedef struct dmlops_plan_InOrder {
     int64_t left_items;
     int64_t right_items;
 } dmlops_plan_InOrder;
+
+typedef struct dmlops_plan_Tile {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t thread_rows;
+    int64_t thread_columns;
+    int64_t resident;
+    int64_t part;
+} dmlops_plan_Tile;
 
 typedef struct dmlops_plan_Pass_32 {
     int64_t count;
@@ -23716,6 +23699,17 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Loop_16 loops;
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
+
+typedef struct dmlops_plan_Row {
+    int64_t taps;
+    int64_t reach;
+    int64_t pitch;
+} dmlops_plan_Row;
+
+typedef struct dmlops_plan_Halves {
+    int is_along;
+    int64_t vector;
+} dmlops_plan_Halves;
 
 typedef struct dmlops_plan_Extent {
     int64_t columns;
@@ -24666,79 +24660,23 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result);
-DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
-DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    vector);
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
-    int64_t channels, dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased, int64_t depth, dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once);
-DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered);
-DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
-    lines, int64_t depth, dmlops_plan_Halves* result);
-DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result);
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result);
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result);
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Row* row);
-DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, dmlops_plan_UnitTile* result);
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result);
-DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result);
-DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result);
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
+DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile);
 DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth);
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_ByteTile* result);
+    has_units, dmlops_plan_UnitTile* result);
+DMLOPS_CALLED void dmlops_plan_plain_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    has_units, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_ByteTile* tile, dmlops_plan_Split* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile);
+    dmlops_plan_UnitTile* tile, int has_units, dmlops_plan_Split* result);
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result);
 DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24761,6 +24699,41 @@ DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
     int64_t number, int64_t vector, int64_t items);
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
+DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    vector);
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
+    int64_t channels, dmlops_plan_Tile* result);
+DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased, int64_t depth, dmlops_plan_Tile* result);
+DMLOPS_CALLED int64_t dmlops_plan_tile_rounds(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile);
+DMLOPS_CALLED int dmlops_plan_is_balanced(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* half, const dmlops_plan_Tile* square);
+DMLOPS_CALLED int64_t dmlops_plan_tile_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_tile_groups(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once);
+DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered);
+DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -24826,6 +24799,42 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
+    lines, int64_t depth, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result);
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Row* row);
+DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, dmlops_plan_UnitTile* result);
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result);
+DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result);
+DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result);
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -27329,6 +27338,537 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
     return;
 }
 
+/* Threads in a group, given its tile. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
+    (void)planning;
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
+        tile->wave_columns)), 32);
+}
+
+/* The parts of k of plain matrices: if it is deep, as many as fill the multiprocessors. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile) {
+    if ((found->depth < 2048) || (dmlops_modulo(found->columns, 4) > 0)) {
+        return 1;
+    }
+    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
+        tile->rows, tile->columns));
+    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 512)), 8), 1);
+}
+
+/* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */
+DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile) {
+    return dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows,
+        tile->columns), dmlops_plan_unit_parts(planning, found, tile))) >= 396;
+}
+
+/* Whether a large tile is best multiplied by few waves, so that two groups are resident. A round of pairs takes five
+   thirds of the time of a round of single groups, and is worth three parts of k, but not two. */
+DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile) {
+    int64_t tiles = dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns);
+    if (tiles > 132) {
+        return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
+            dmlops_plan_ceil_div(planning, tiles, 132));
+    }
+    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_unit_parts(planning, found, tile) == 3);
+}
+
+/* Whether the factors are bytes, and there is enough work. */
+DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    int64_t least = (found->column_axis == -1) ? 4 : 1;
+    return dmlops_plan_is_of_bytes(planning, told, shader) && found->is_worth && (found->rows >= least);
+}
+
+/* How many adjacent elements of a plain matrix are loaded at once; `axis` has that many lines. */
+DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth) {
+    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
+    return ((vector == 16) && side->is_along) ? vector : ((vector >= 4) ? 4 : 1);
+}
+
+/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep tiles need
+   fewer barriers, but where lines are transposed, large ones run out of registers. With few rows, groups mostly wait
+   for loads, so more of them are resident. */
+DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    has_units, dmlops_plan_UnitTile* result) {
+    if ((found->column_axis == -1) || !has_units) {
+        dmlops_plan_plain_tile_for(planning, found, has_units, result);
+        return;
+    }
+    int64_t ahead = (found->depth <= 64) ? 1 : 2;
+    if (found->rows <= 16) {
+        result->rows = 16;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = ahead;
+        result->resident = 8;
+        return;
+    }
+    int is_along = found->left.is_along && found->right.is_along;
+    int64_t depth = (found->depth <= 64) ? 64 : 128;
+    int64_t resident = (found->rows <= 32) ? 4 : ((found->rows <= 64) ? 2 : 1);
+    dmlops_plan_UnitTile large;
+    large.rows = 128;
+    large.columns = 128;
+    large.depth = 64;
+    large.wave_rows = 64;
+    large.wave_columns = 64;
+    large.ahead = ahead;
+    large.resident = 1;
+    if (is_along) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 128;
+        made_1.columns = 128;
+        made_1.depth = depth;
+        made_1.wave_rows = 64;
+        made_1.wave_columns = 32;
+        made_1.ahead = 1;
+        made_1.resident = 1;
+        large = made_1;
+    }
+    if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
+        dmlops_plan_UnitTile pair;
+        pair.rows = 128;
+        pair.columns = 128;
+        pair.depth = depth;
+        pair.wave_rows = 64;
+        pair.wave_columns = 64;
+        pair.ahead = 1;
+        pair.resident = 2;
+        if (is_along && dmlops_plan_is_for_pairs(planning, found, &pair)) {
+            *result = pair;
+            return;
+        }
+        *result = large;
+        return;
+    }
+    dmlops_plan_UnitTile half;
+    half.rows = 64;
+    half.columns = 128;
+    half.depth = 64;
+    half.wave_rows = 32;
+    half.wave_columns = 64;
+    half.ahead = ahead;
+    half.resident = resident;
+    if (is_along) {
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 64;
+        made_2.columns = 128;
+        made_2.depth = depth;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 32;
+        made_2.ahead = 1;
+        made_2.resident = resident;
+        half = made_2;
+    }
+    if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
+        *result = half;
+        return;
+    }
+    dmlops_plan_UnitTile square;
+    square.rows = 64;
+    square.columns = 64;
+    square.depth = depth;
+    square.wave_rows = 32;
+    square.wave_columns = 32;
+    square.ahead = 1;
+    square.resident = resident;
+    if ((found->rows > 32) && dmlops_plan_occupies_most(planning, found, &square)) {
+        *result = square;
+        return;
+    }
+    dmlops_plan_UnitTile small;
+    small.rows = 32;
+    small.columns = 64;
+    small.depth = depth;
+    small.wave_rows = 16;
+    small.wave_columns = 32;
+    small.ahead = 1;
+    small.resident = resident;
+    if (dmlops_plan_occupies_most(planning, found, &small)) {
+        *result = small;
+        return;
+    }
+    result->rows = 16;
+    result->columns = 32;
+    result->depth = 64;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = ahead;
+    result->resident = resident;
+    return;
+}
+
+/* The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads, and for
+   ordinary arithmetic. */
+DMLOPS_CALLED void dmlops_plan_plain_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    has_units, dmlops_plan_UnitTile* result) {
+    int is_windowed = found->column_axis == -1;
+    int64_t enough = is_windowed ? 256 : 128;
+    if (found->rows <= 16) {
+        result->rows = 16;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = 1;
+        result->resident = 1;
+        return;
+    }
+    if (found->rows <= 32) {
+        result->rows = 32;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 1;
+        return;
+    }
+    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && has_units) {
+        result->rows = 128;
+        result->columns = 256;
+        result->depth = 64;
+        result->wave_rows = 64;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        result->resident = 1;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = (is_windowed && has_units) ? 32 : 64;
+        result->ahead = 1;
+        result->resident = 1;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
+        result->rows = 64;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 1;
+        return;
+    }
+    result->rows = 16;
+    result->columns = 32;
+    result->depth = 64;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = 1;
+    result->resident = 1;
+    return;
+}
+
+/* How groups share the work. k is split where there are few tiles. */
+DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile, int has_units, dmlops_plan_Split* result) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int64_t parts = 1;
+    if ((found->column_axis != -1) && has_units) {
+        parts = dmlops_plan_unit_parts(planning, found, tile);
+    } else {
+        if ((dmlops_modulo(found->columns, 4) == 0) && (groups < 128)) {
+            parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
+                dmlops_divide(found->depth, 256)), 8), 1);
+        }
+    }
+    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
+    return;
+}
+
+/* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
+DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int64_t channels = told->factors.depth;
+    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 24)) ? 16 : 4;
+    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
+        dmlops_plan_element_count(planning, &window->sizes), padded), 16), 16);
+    int64_t groups = dmlops_max(window->groups, 1);
+    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
+        right->sizes.items[dmlops_item(planning, 1, right->sizes.count)]);
+    result->vector = vector;
+    result->padded = padded;
+    result->pitch = pitch;
+    result->left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
+        dmlops_divide(pitch, vector));
+    result->right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups),
+        dmlops_divide(padded, vector));
+    return;
+}
+
+/* The same matrices with packed factors. */
+DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
+    dmlops_plan_Matrices* result) {
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t image = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+        right->sizes.count)], told->factors.depth));
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
+        image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
+    }
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_axis_steps(planning, output, found->row_axis, order->pitch, &made_1);
+    dmlops_plan_Side made_2;
+    made_2.steps = made_1;
+    made_2.depth = 1;
+    made_2.matrix = dmlops_plan_times(planning, found->rows, order->pitch);
+    made_2.is_along = 1;
+    made_2.vector = 16;
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_axis_steps(planning, output, told->factors.right.items[dmlops_item(planning, 0,
+        told->factors.right.count)], image, &made_3);
+    dmlops_plan_Side made_4;
+    made_4.steps = made_3;
+    made_4.depth = 1;
+    made_4.matrix = 0;
+    made_4.is_along = 1;
+    made_4.vector = order->vector;
+    *result = *found;
+    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
+        order->padded);
+    result->left = made_2;
+    result->right = made_4;
+    return;
+}
+
+/* Strides in bytes along each dimension of the window, in the packed right factor. */
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
+        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+            right->sizes.count)], told->factors.depth));
+        for (int64_t later = 0; later < right->sizes.count; ++later) {
+            const int64_t size = right->sizes.items[later];
+            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+    }
+    *result = strides;
+    return;
+}
+
+/* Whether a factor's bytes have a zero point, as tiles hold them: UINT8 always does. */
+DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
+    (void)planning;
+    return lessens || !tensor->is_signed;
+}
+
+/* One dispatch, preceded by one if factors are packed, and followed by one if k is split. */
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Factors * factors = &told->factors;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    int64_t number = contracted->number;
+    int is_windowed = found->column_axis == -1;
+    int is_ordered = is_windowed && (found->right.vector < 4);
+    dmlops_plan_InOrder order;
+    order.vector = 16;
+    order.padded = 0;
+    order.pitch = 0;
+    order.left_items = 0;
+    order.right_items = 0;
+    dmlops_plan_Matrices made;
+    made = *found;
+    if (is_ordered) {
+        dmlops_plan_InOrder made_1;
+        dmlops_plan_order_of(planning, told, shader, found, &made_1);
+        order = made_1;
+        dmlops_plan_Matrices made_2;
+        dmlops_plan_ordered_factors(planning, told, shader, found, &order, &made_2);
+        made = made_2;
+    }
+    int64_t stored = dmlops_plan_output_vector(planning, found, output);
+    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output->bits >= 16) || (stored == 4));
+    dmlops_plan_UnitTile tile;
+    dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
+    dmlops_plan_Split split;
+    dmlops_plan_byte_split(planning, &made, &tile, has_units, &split);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t part_words = (split.parts > 1) ? dmlops_plan_times(planning, whole, split.parts) : 0;
+    int64_t items = dmlops_add(order.left_items, order.right_items);
+    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
+        items, 4), 4), dmlops_divide(order.vector, 4)));
+    if (words >= dmlops_divide(INT64_C(2147483648), 4)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
+    if (is_windowed) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
+            window->axes.count)]);
+    } else {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!left->is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!right->is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_3;
+    made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_out_share(planning);
+    dmlops_plan_int_96 made_4;
+    dmlops_plan_window_words(planning, told, shader, &made_4);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    dmlops_plan_int_96_copy(&common.window, &made_4);
+    common.known = known;
+    if (is_ordered) {
+        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 2), order.vector,
+            items);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, &tile));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, right,
+        factors->lessens_right));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, left,
+        factors->lessens_left));
+    dmlops_plan_define_lines(planning, told, &made, is_ordered ? order.vector : 0);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ? stored : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile.wave_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile.ahead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), (int64_t)has_units);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
+        DMLOPS_CAPABILITY_DOT_PRODUCTS));
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
+    if (is_ordered) {
+        dmlops_plan_ContractionParams params;
+        dmlops_plan_ordered_params(planning, told, shader, &made, &order, part_words, &common, &groups, &params);
+        dmlops_put_ContractionParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, 1);
+    } else {
+        dmlops_plan_ContractionParams made_5;
+        dmlops_plan_unordered_params(planning, told, shader, found, &common, &groups, &made_5);
+        dmlops_put_ContractionParams(planning, &made_5);
+        dmlops_out_dispatch(planning, &groups, 0);
+    }
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1, whole);
+    }
+}
+
+/* The macros of how factors are loaded: from scratch, `gathered` bytes at once, or from the tensors if that is 0. */
+DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* made, int64_t gathered) {
+    const dmlops_plan_Side * left = &made->left;
+    const dmlops_plan_Side * right = &made->right;
+    int64_t columns = made->columns;
+    int64_t depth = told->factors.depth;
+    int64_t left_vector = 16;
+    int64_t right_vector = gathered;
+    if (made->column_axis == -1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(gathered > 0));
+    }
+    if (gathered == 0) {
+        left_vector = dmlops_plan_line_vector(planning, left, made->row_axis, made->rows, depth);
+        right_vector = 4;
+        if (made->column_axis != -1) {
+            right_vector = dmlops_plan_line_vector(planning, right, made->column_axis, columns, depth);
+        }
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left_vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right_vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
+}
+
+/* The constants of the pass that multiplies packed factors, which follow the partial sums in scratch. */
+DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
+    part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
+    dmlops_plan_ContractionParams* result) {
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_pixel_strides(planning, told, shader, order, &made_1);
+    dmlops_plan_int_96 made_2;
+    dmlops_plan_strided_words(planning, told, shader, &made_1, &made_2);
+    dmlops_plan_CommonConstants pixels;
+    pixels = *common;
+    dmlops_plan_int_96_copy(&pixels.window, &made_2);
+    int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
+    dmlops_plan_int_64 tap;
+    tap.count = 0;
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, order->padded);
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, places);
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, part_words));
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
+    dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups, &tap, result);
+    return;
+}
+
+/* The constants of a pass that reads the factors from their tensors. */
+DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, shader->contracted.left,
+        told->tensors.count)];
+    int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, window, left) : 0;
+    dmlops_plan_contraction_params(planning, told, shader, found, first, common, groups, result);
+    return;
+}
+
+/* Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up the partial sums of one element. The
+   latter waits for these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    int64_t number, int64_t vector, int64_t items) {
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, items, 256, 1, &groups);
+    int is_last = number == dmlops_add(shader->contracted.number, 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
+    dmlops_plan_ContractionParams made_1;
+    dmlops_plan_unordered_params(planning, told, shader, found, common, &groups, &made_1);
+    dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, is_last);
+}
+
 /* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* found) {
@@ -27421,21 +27961,24 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
-/* The tile for these matrices: as large as leaves enough of them. For phases, small tiles are cheaper than splitting k.
-   `channels` are those of one tap. */
+/* The tile for these matrices: as large as leaves enough of them, with k split where it is deep. For phases, small
+   tiles are cheaper than splitting k. `channels` are those of one tap. */
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result) {
+    int64_t depth = 0;
     if (found->column_axis == -1) {
-        int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
+        depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
         dmlops_plan_gathered_tile_for(planning, found, is_phased, depth, result);
         return;
     }
-    if (found->rows <= 32) {
+    if (found->rows <= 16) {
         result->rows = 16;
         result->columns = 128;
         result->depth = 16;
         result->thread_rows = 4;
         result->thread_columns = 4;
+        result->resident = 4;
+        result->part = 96;
         return;
     }
     if (dmlops_plan_is_small(planning, found)) {
@@ -27444,21 +27987,74 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
         result->depth = 32;
         result->thread_rows = 4;
         result->thread_columns = 4;
+        result->resident = 1;
+        result->part = 640;
         return;
     }
-    if (dmlops_plan_tiles_of(planning, found, 128, 128) >= 256) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 16;
-        result->thread_rows = 8;
-        result->thread_columns = 8;
+    dmlops_plan_Tile large;
+    large.rows = 128;
+    large.columns = 128;
+    large.depth = 16;
+    large.thread_rows = 8;
+    large.thread_columns = 8;
+    large.resident = 2;
+    large.part = 640;
+    dmlops_plan_Tile half;
+    half.rows = 64;
+    half.columns = 128;
+    half.depth = 16;
+    half.thread_rows = 8;
+    half.thread_columns = 8;
+    half.resident = 3;
+    half.part = 640;
+    dmlops_plan_Tile square;
+    square.rows = 64;
+    square.columns = 64;
+    square.depth = 16;
+    square.thread_rows = 8;
+    square.thread_columns = 4;
+    square.resident = 5;
+    square.part = 640;
+    if (dmlops_min(found->rows, found->columns) > 64) {
+        int is_many = dmlops_plan_tiles_of(planning, found, large.rows, large.columns) >= 256;
+        if (is_many && (dmlops_multiply(5, dmlops_plan_tile_rounds(planning, found, &large)) <= dmlops_multiply(4,
+            dmlops_plan_tile_rounds(planning, found, &half)))) {
+            *result = large;
+            return;
+        }
+        if (is_many || dmlops_plan_is_balanced(planning, found, &half, &square)) {
+            *result = half;
+            return;
+        }
+        if (dmlops_plan_tile_groups(planning, found, &large) >= 256) {
+            *result = large;
+            return;
+        }
+    }
+    if ((found->rows > 32) && (dmlops_plan_tile_groups(planning, found, &square) >= 256)) {
+        *result = square;
         return;
     }
-    result->rows = 64;
+    dmlops_plan_Tile wide;
+    wide.rows = 32;
+    wide.columns = 128;
+    wide.depth = 16;
+    wide.thread_rows = 4;
+    wide.thread_columns = 8;
+    wide.resident = 4;
+    wide.part = 640;
+    if ((found->rows <= 32) && (found->columns > 64) && (dmlops_plan_tile_groups(planning, found, &wide) >= 256)) {
+        *result = wide;
+        return;
+    }
+    depth = (dmlops_plan_tiles_of(planning, found, 32, 64) >= 256) ? 16 : 32;
+    result->rows = 32;
     result->columns = 64;
-    result->depth = 16;
-    result->thread_rows = 8;
+    result->depth = depth;
+    result->thread_rows = 4;
     result->thread_columns = 4;
+    result->resident = 3;
+    result->part = 96;
     return;
 }
 
@@ -27471,6 +28067,8 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
         result->depth = depth;
         result->thread_rows = 4;
         result->thread_columns = 4;
+        result->resident = 4;
+        result->part = 128;
         return;
     }
     int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
@@ -27481,6 +28079,8 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
         result->depth = depth;
         result->thread_rows = 4;
         result->thread_columns = 8;
+        result->resident = 4;
+        result->part = 128;
         return;
     }
     result->rows = 64;
@@ -27488,26 +28088,51 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
     result->depth = depth;
     result->thread_rows = 8;
     result->thread_columns = 8;
+    result->resident = 4;
+    result->part = 128;
     return;
 }
 
-/* How groups share the work. k is split where there are few tiles. */
+/* How often a multiprocessor takes as many tiles as are resident at once, if k is not split. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_rounds(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile) {
+    return dmlops_plan_ceil_div(planning, dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns),
+        dmlops_multiply(tile->resident, 132));
+}
+
+/* Whether half tiles give multiprocessors several groups each, and none more work than square tiles, of half the size
+   again, do. */
+DMLOPS_CALLED int dmlops_plan_is_balanced(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* half, const dmlops_plan_Tile* square) {
+    int64_t most_halves = dmlops_plan_ceil_div(planning, dmlops_plan_tiles_of(planning, found, half->rows,
+        half->columns), 132);
+    int64_t most_squares = dmlops_plan_ceil_div(planning, dmlops_plan_tiles_of(planning, found, square->rows,
+        square->columns), 132);
+    return (most_halves > 1) && (dmlops_multiply(2, most_halves) <= most_squares);
+}
+
+/* The parts of k: as many as fill the multiprocessors, since one group too many costs a whole further round. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile) {
+    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
+        tile->rows, tile->columns));
+    return dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, tile->part)), 1);
+}
+
+/* Groups, each with a part of k. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_groups(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile) {
+    return dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns),
+        dmlops_plan_tile_parts(planning, found, tile));
+}
+
+/* How groups share the work. */
 DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t wanted = 1;
-    if (found->column_axis == -1) {
-        wanted = dmlops_divide(528, groups);
-    } else {
-        if ((dmlops_multiply(2, groups) < 512) && (tile->columns > 32)) {
-            wanted = dmlops_plan_ceil_div(planning, 512, groups);
-        }
-    }
-    int64_t least = (found->column_axis == -1) ? 128 : 256;
-    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
-    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
+    dmlops_plan_split_into(planning, dmlops_plan_tile_parts(planning, found, tile), found->depth, tile->depth, down,
+        across, result);
     return;
 }
 
@@ -27670,984 +28295,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const d
     }
     dmlops_plan_ContractionParams made_1;
     dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &made_1);
-    dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, is_last);
-}
-
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    (void)planning;
-    return (tensor->bits == 16) && tensor->is_float;
-}
-
-/* How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns. */
-DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
-    lines, int64_t depth, dmlops_plan_Halves* result) {
-    result->is_along = side->is_along;
-    result->vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
-    return;
-}
-
-/* How a convolution's right factor is loaded: eight adjacent pixels at once if each output element meets one tap, which
-   is never outside, else element by element. */
-DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    int is_plain = 1;
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        int64_t size = output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
-            window->axes.count)], output->sizes.count)];
-        int is_next = (size == 1) || (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
-            window->right_first.count)]) == 1);
-        is_plain = is_plain && dmlops_plan_is_pointwise(planning, window, d) && is_next;
-        is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
-            right->sizes.items[dmlops_item(planning, dmlops_add(behind, d), right->sizes.count)]);
-    }
-    int64_t run = 1;
-    for (int64_t place = 0; place < window->sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
-        if (is_plain && (right->strides.items[dmlops_item(planning, dmlops_add(behind, d), right->strides.count)] ==
-            run)) {
-            run = dmlops_multiply(run, dmlops_divide(output->sizes.items[dmlops_item(planning,
-                window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)],
-                window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        }
-    }
-    int64_t whole = 1;
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        whole = dmlops_multiply(whole, dmlops_divide(output->sizes.items[dmlops_item(planning,
-            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], divisor));
-    }
-    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right->strides.items[dmlops_item(planning, 1,
-        right->strides.count)]);
-    if (output->sizes.items[dmlops_item(planning, 0, output->sizes.count)] > 1) {
-        vector = dmlops_gcd(vector, right->strides.items[dmlops_item(planning, 0, right->strides.count)]);
-    }
-    if (is_plain && (run == whole) && (vector == 8)) {
-        result->is_along = 0;
-        result->vector = 8;
-        return;
-    }
-    result->is_along = 1;
-    result->vector = 1;
-    return;
-}
-
-/* How the right factor is loaded. */
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
-    if (found->column_axis == -1) {
-        dmlops_plan_pixels_of(planning, told, shader, result);
-        return;
-    }
-    dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns, found->depth, result);
-    return;
-}
-
-/* The taps that tiles hold at once. Each row of the output then counts as many columns as keep its windows clear of the
-   tensor's next row: the zeros before that row also end this one. */
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
-        result->taps = 1;
-        result->reach = 0;
-        result->pitch = 0;
-        return;
-    }
-    int64_t last = dmlops_subtract(window->sizes.count, 1);
-    int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
-    int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
-    int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)],
-        first);
-    int64_t step = dmlops_subtract(window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)],
-        first);
-    int64_t width = found->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, last,
-        window->axes.count)], found->sizes.count)];
-    int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
-        right->sizes.count)];
-    int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
-    int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
-    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
-        dmlops_subtract(dmlops_add(width, reach), before))), width);
-    int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
-    suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
-        width));
-    suits = suits && (dmlops_plan_tiles_of(planning, found, 64, 128) >= 64);
-    if (!suits) {
-        result->taps = 1;
-        result->reach = 0;
-        result->pitch = 0;
-        return;
-    }
-    result->taps = taps;
-    result->reach = reach;
-    result->pitch = pitch;
-    return;
-}
-
-/* The same matrices, with padded output rows if tiles hold several taps at once. */
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
-    if (row->taps == 1) {
-        *result = *found;
-        return;
-    }
-    int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
-        window->axes.count)];
-    int64_t pitch = row->pitch;
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
-    }
-    *result = *found;
-    result->sizes = sizes;
-    result->columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
-        found->sizes.count)]), pitch);
-    result->run = 1;
-    return;
-}
-
-/* The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups, one with many
-   products between barriers; if there are many, one with few loads per product. */
-DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result) {
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
-        dmlops_plan_UnitTile deep;
-        deep.rows = 64;
-        deep.columns = 128;
-        deep.depth = dmlops_gcd(32, channels);
-        deep.wave_rows = 32;
-        deep.wave_columns = 32;
-        deep.ahead = 1;
-        if (dmlops_plan_has_room(planning, &deep, row)) {
-            *result = deep;
-            return;
-        }
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 16;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    dmlops_plan_UnitTile tall;
-    tall.rows = 128;
-    tall.columns = 128;
-    tall.depth = 16;
-    tall.wave_rows = 64;
-    tall.wave_columns = 32;
-    tall.ahead = 1;
-    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && dmlops_plan_has_room(planning,
-        &tall, row)) {
-        *result = tall;
-        return;
-    }
-    result->rows = 64;
-    result->columns = 256;
-    result->depth = 16;
-    result->wave_rows = 32;
-    result->wave_columns = 64;
-    result->ahead = 1;
-    return;
-}
-
-/* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Row* row) {
-    (void)planning;
-    int64_t left = dmlops_multiply(tile->rows, dmlops_add(dmlops_divide(dmlops_multiply(row->taps, tile->depth), 8),
-        1));
-    int64_t right = dmlops_multiply(dmlops_add(tile->columns, row->reach), dmlops_add(dmlops_divide(tile->depth, 8),
-        1));
-    return dmlops_add(left, right) < dmlops_divide(32768, 16);
-}
-
-/* The tile for matrices with a window: as large as leaves enough of them. `channels` are those of one tap. */
-DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, dmlops_plan_UnitTile* result) {
-    int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
-    if (tiles < 128) {
-        result->rows = 32;
-        result->columns = 64;
-        result->depth = (dmlops_modulo(channels, 64) == 0) ? 64 : 32;
-        result->wave_rows = 32;
-        result->wave_columns = 16;
-        result->ahead = 1;
-        return;
-    }
-    if ((tiles < 256) && (found->right.vector > 1)) {
-        result->rows = 64;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    if (dmlops_plan_is_tall(planning, found)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 64;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    result->rows = 64;
-    result->columns = 128;
-    result->depth = 32;
-    result->wave_rows = 32;
-    result->wave_columns = 32;
-    result->ahead = 1;
-    return;
-}
-
-/* The tile for these matrices: as large as leaves enough of them. */
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result) {
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = 2;
-        return;
-    }
-    if (found->rows <= 32) {
-        int is_wide = dmlops_multiply(dmlops_plan_tiles_of(planning, found, 32, 128), 8) >= 256;
-        result->rows = 32;
-        result->columns = is_wide ? 128 : 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 16;
-        result->ahead = 2;
-        return;
-    }
-    if ((found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128)) {
-        result->rows = 32;
-        result->columns = 32;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = (found->depth <= 64) ? 1 : 2;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 2;
-        return;
-    }
-    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 128) < 256)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 64;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    result->rows = 128;
-    result->columns = 128;
-    result->depth = 64;
-    result->wave_rows = 64;
-    result->wave_columns = 64;
-    result->ahead = 1;
-    return;
-}
-
-/* The tile for phases: as large as leaves enough of them, since splitting k costs more here. */
-DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result) {
-    if (found->rows <= 32) {
-        result->rows = 32;
-        result->columns = 64;
-        result->depth = 32;
-        result->wave_rows = 32;
-        result->wave_columns = 16;
-        result->ahead = 1;
-        return;
-    }
-    int64_t enough = 256;
-    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
-        found, 128, 128) >= enough)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 64;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    if ((dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) && (found->right.vector > 1)) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 32;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        return;
-    }
-    result->rows = 64;
-    result->columns = 64;
-    result->depth = 64;
-    result->wave_rows = 32;
-    result->wave_columns = 32;
-    result->ahead = 1;
-    return;
-}
-
-/* Whether a convolution has enough rows for tiles 128 high, which load less per product, and enough such tiles. */
-DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
-        found, 128, 128) >= 32);
-}
-
-/* How groups share the work. k is split where there are few tiles, if that gains more than adding up the partial sums
-   costs. */
-DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result) {
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int is_slow = (found->column_axis == -1) || (found->rows <= 32);
-    int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
-    int64_t parts = 1;
-    if ((row->taps == 1) && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough) && (tile->columns > 32)) {
-        int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
-            groups);
-        int64_t least = (found->column_axis == -1) ? 256 : 64;
-        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), 8), 1);
-    }
-    dmlops_plan_split_into(planning, parts, found->depth, dmlops_multiply(tile->depth, row->taps), down, across,
-        result);
-    return;
-}
-
-/* The vectors of eight in a convolution's packed left factor. */
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
-        dmlops_plan_ceil_div(planning, found->depth, 8));
-}
-
-/* Threads in a group, given its tile. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
-    (void)planning;
-    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
-        tile->wave_columns)), 32);
-}
-
-/* Whether the device has matrix units, both factors are halves, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
-        contracted->right, told->tensors.count)]);
-    int64_t least = (found->column_axis == -1) ? 4 : 2;
-    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
-}
-
-/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
-    int is_windowed = given->column_axis == -1;
-    dmlops_plan_Row row;
-    dmlops_plan_row_of(planning, told, shader, given, &row);
-    dmlops_plan_Matrices found;
-    dmlops_plan_in_rows(planning, given, window, &row, &found);
-    dmlops_plan_UnitTile tile;
-    dmlops_plan_unit_tile_for(planning, &found, &tile);
-    if (is_windowed) {
-        dmlops_plan_UnitTile made_1;
-        dmlops_plan_window_tile_for(planning, &found, told->factors.depth, &made_1);
-        tile = made_1;
-    }
-    if (dmlops_plan_is_divided(planning, window)) {
-        dmlops_plan_UnitTile made_2;
-        dmlops_plan_phase_tile_for(planning, &found, &made_2);
-        tile = made_2;
-    }
-    if (row.taps > 1) {
-        dmlops_plan_UnitTile made_3;
-        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_3);
-        tile = made_3;
-    }
-    dmlops_plan_Split split;
-    dmlops_plan_unit_split(planning, &found, &tile, &row, &split);
-    dmlops_plan_Halves left;
-    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
-    dmlops_plan_Halves right;
-    dmlops_plan_right_of(planning, told, shader, &found, &right);
-    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
-        dmlops_plan_is_divided(planning, window));
-    int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
-        1);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
-    int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    dmlops_plan_Matrices factors;
-    factors = found;
-    if (is_copied) {
-        dmlops_plan_Matrices made_4;
-        dmlops_plan_copied(planning, &found, 8, &made_4);
-        factors = made_4;
-    }
-    int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
-    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
-        &found) : copied_items));
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_plan_define_matrices(planning, told, shader, &found, tile.depth, row.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_5;
-    made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_5);
-    dmlops_out_share(planning);
-    int64_t number = contracted->number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
-        contracted->left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 made_6;
-    dmlops_plan_window_words(planning, told, shader, &made_6);
-    dmlops_plan_CommonConstants common;
-    common.split = split;
-    dmlops_plan_int_96_copy(&common.window, &made_6);
-    common.known = known;
-    if (is_copied) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left.is_along);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right.is_along);
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 3),
-            copied_items);
-        dmlops_plan_Halves made_7;
-        made_7.is_along = left.is_along;
-        made_7.vector = 8;
-        left = made_7;
-        dmlops_plan_Halves made_8;
-        made_8.is_along = right.is_along;
-        made_8.vector = 8;
-        right = made_8;
-    }
-    if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
-            dmlops_plan_in_order(planning, &found));
-        first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_9;
-        made_9.is_along = 1;
-        made_9.vector = 8;
-        left = made_9;
-        dmlops_plan_Matrices made_10;
-        dmlops_plan_ordered(planning, &found, output, &made_10);
-        factors = made_10;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
-    dmlops_plan_define_tile(planning, &tile, &left, &right);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(is_ordered || is_copied));
-    if (is_windowed) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row.reach);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
-            found.row_axis));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
-        dmlops_plan_output_vector(planning, &found, output) : 1);
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, shader, &factors, first, &common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1), whole);
-    }
-}
-
-/* The same matrices with a packed left factor, its rows padded to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
-    dmlops_plan_int_8 steps;
-    dmlops_plan_axis_steps(planning, output, found->row_axis, pitch, &steps);
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = 1;
-    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
-    made_1.is_along = 1;
-    made_1.vector = 1;
-    *result = *found;
-    result->left = made_1;
-    return;
-}
-
-/* The macros of the pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, tile));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
-}
-
-/* Pass `number`, in which each thread packs one item, or adds up partial sums. The latter waits for these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_last = number == dmlops_add(contracted->number, 1);
-    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
-        contracted->output, told->tensors.count)]) : 1;
-    int64_t at_once = (is_last && (dmlops_modulo(found->columns, 4) == 0)) ? 4 : 1;
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_divide(threads, at_once), 256, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_VECTOR"), at_once);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_last);
-}
-
-/* Whether the factors are bytes, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    int64_t least = (found->column_axis == -1) ? 4 : 1;
-    return dmlops_plan_is_of_bytes(planning, told, shader) && found->is_worth && (found->rows >= least);
-}
-
-/* How many adjacent elements of a plain matrix are loaded at once; `axis` has that many lines. */
-DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth) {
-    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
-    return ((vector == 16) && side->is_along) ? vector : ((vector >= 4) ? 4 : 1);
-}
-
-/* The tile for these matrices: as large as leaves enough of them. Windows need more groups, and enough arithmetic to
-   hide the latency of their loads. Deep tiles need fewer barriers: 1.16 to 1.26 times as fast on an NVIDIA H200, but
-   0.8 to 0.9 where lines are transposed in registers. */
-DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_ByteTile* result) {
-    int is_windowed = found->column_axis == -1;
-    int64_t enough = is_windowed ? 256 : 128;
-    int64_t ahead = (is_windowed || !has_units || (found->depth <= 64)) ? 1 : 2;
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = ahead;
-        return;
-    }
-    if (found->rows <= 32) {
-        result->rows = 32;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 32;
-        result->ahead = ahead;
-        return;
-    }
-    int is_deep = (ahead == 2) && found->left.is_along && found->right.is_along;
-    if (is_deep && (dmlops_plan_tiles_of(planning, found, 128, 128) >= 256)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 128;
-        result->wave_rows = 64;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        return;
-    }
-    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && has_units) {
-        result->rows = 128;
-        result->columns = 256;
-        result->depth = 64;
-        result->wave_rows = 64;
-        result->wave_columns = 64;
-        result->ahead = ahead;
-        return;
-    }
-    if (is_deep && (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough)) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 128;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = (is_windowed && has_units) ? 32 : 64;
-        result->ahead = ahead;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
-        result->rows = 64;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = ahead;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 32;
-    result->depth = 64;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = ahead;
-    return;
-}
-
-/* How groups share the work. k is split where there are few tiles. */
-DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_ByteTile* tile, dmlops_plan_Split* result) {
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t parts = 1;
-    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < 128)) {
-        parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
-            dmlops_divide(found->depth, 256)), 8), 1);
-    }
-    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
-    return;
-}
-
-/* Threads in a group, given its tile. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile) {
-    (void)planning;
-    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
-        tile->wave_columns)), 32);
-}
-
-/* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int64_t channels = told->factors.depth;
-    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 24)) ? 16 : 4;
-    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
-        dmlops_plan_element_count(planning, &window->sizes), padded), 16), 16);
-    int64_t groups = dmlops_max(window->groups, 1);
-    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
-        right->sizes.items[dmlops_item(planning, 1, right->sizes.count)]);
-    result->vector = vector;
-    result->padded = padded;
-    result->pitch = pitch;
-    result->left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
-        dmlops_divide(pitch, vector));
-    result->right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups),
-        dmlops_divide(padded, vector));
-    return;
-}
-
-/* The same matrices with packed factors. */
-DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
-    dmlops_plan_Matrices* result) {
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    int64_t image = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-        right->sizes.count)], told->factors.depth));
-    for (int64_t d = 0; d < right->sizes.count; ++d) {
-        const int64_t size = right->sizes.items[d];
-        image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
-    }
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_axis_steps(planning, output, found->row_axis, order->pitch, &made_1);
-    dmlops_plan_Side made_2;
-    made_2.steps = made_1;
-    made_2.depth = 1;
-    made_2.matrix = dmlops_plan_times(planning, found->rows, order->pitch);
-    made_2.is_along = 1;
-    made_2.vector = 16;
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_axis_steps(planning, output, told->factors.right.items[dmlops_item(planning, 0,
-        told->factors.right.count)], image, &made_3);
-    dmlops_plan_Side made_4;
-    made_4.steps = made_3;
-    made_4.depth = 1;
-    made_4.matrix = 0;
-    made_4.is_along = 1;
-    made_4.vector = order->vector;
-    *result = *found;
-    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
-        order->padded);
-    result->left = made_2;
-    result->right = made_4;
-    return;
-}
-
-/* Strides in bytes along each dimension of the window, in the packed right factor. */
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
-        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-            right->sizes.count)], told->factors.depth));
-        for (int64_t later = 0; later < right->sizes.count; ++later) {
-            const int64_t size = right->sizes.items[later];
-            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-    }
-    *result = strides;
-    return;
-}
-
-/* Whether a factor's bytes have a zero point, as tiles hold them: UINT8 always does. */
-DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
-    (void)planning;
-    return lessens || !tensor->is_signed;
-}
-
-/* One dispatch, preceded by one if factors are packed, and followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Factors * factors = &told->factors;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
-    int64_t number = contracted->number;
-    int is_windowed = found->column_axis == -1;
-    int is_ordered = is_windowed && (found->right.vector < 4);
-    dmlops_plan_InOrder order;
-    order.vector = 16;
-    order.padded = 0;
-    order.pitch = 0;
-    order.left_items = 0;
-    order.right_items = 0;
-    dmlops_plan_Matrices made;
-    made = *found;
-    if (is_ordered) {
-        dmlops_plan_InOrder made_1;
-        dmlops_plan_order_of(planning, told, shader, found, &made_1);
-        order = made_1;
-        dmlops_plan_Matrices made_2;
-        dmlops_plan_ordered_factors(planning, told, shader, found, &order, &made_2);
-        made = made_2;
-    }
-    int64_t stored = dmlops_plan_output_vector(planning, found, output);
-    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output->bits >= 16) || (stored == 4));
-    dmlops_plan_ByteTile tile;
-    dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
-    dmlops_plan_Split split;
-    dmlops_plan_byte_split(planning, &made, &tile, &split);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
-    int64_t part_words = (split.parts > 1) ? dmlops_plan_times(planning, whole, split.parts) : 0;
-    int64_t items = dmlops_add(order.left_items, order.right_items);
-    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
-        items, 4), 4), dmlops_divide(order.vector, 4)));
-    if (words >= dmlops_divide(INT64_C(2147483648), 4)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
-    if (is_windowed) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
-            window->axes.count)]);
-    } else {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!left->is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!right->is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_3;
-    made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_3);
-    dmlops_out_share(planning);
-    dmlops_plan_int_96 made_4;
-    dmlops_plan_window_words(planning, told, shader, &made_4);
-    dmlops_plan_CommonConstants common;
-    common.split = split;
-    dmlops_plan_int_96_copy(&common.window, &made_4);
-    common.known = known;
-    if (is_ordered) {
-        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 2), order.vector,
-            items);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_tile_threads(planning, &tile));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, right,
-        factors->lessens_right));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, left,
-        factors->lessens_left));
-    dmlops_plan_define_lines(planning, told, &made, is_ordered ? order.vector : 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ? stored : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile.wave_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile.ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), (int64_t)has_units);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
-        DMLOPS_CAPABILITY_DOT_PRODUCTS));
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_tile_threads(planning, &tile));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, dmlops_plan_tile_threads(planning, &tile), 1, &groups);
-    if (is_ordered) {
-        dmlops_plan_ContractionParams params;
-        dmlops_plan_ordered_params(planning, told, shader, &made, &order, part_words, &common, &groups, &params);
-        dmlops_put_ContractionParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, 1);
-    } else {
-        dmlops_plan_ContractionParams made_5;
-        dmlops_plan_unordered_params(planning, told, shader, found, &common, &groups, &made_5);
-        dmlops_put_ContractionParams(planning, &made_5);
-        dmlops_out_dispatch(planning, &groups, 0);
-    }
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1, whole);
-    }
-}
-
-/* The macros of how factors are loaded: from scratch, `gathered` bytes at once, or from the tensors if that is 0. */
-DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* made, int64_t gathered) {
-    const dmlops_plan_Side * left = &made->left;
-    const dmlops_plan_Side * right = &made->right;
-    int64_t columns = made->columns;
-    int64_t depth = told->factors.depth;
-    int64_t left_vector = 16;
-    int64_t right_vector = gathered;
-    if (made->column_axis == -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(gathered > 0));
-    }
-    if (gathered == 0) {
-        left_vector = dmlops_plan_line_vector(planning, left, made->row_axis, made->rows, depth);
-        right_vector = 4;
-        if (made->column_axis != -1) {
-            right_vector = dmlops_plan_line_vector(planning, right, made->column_axis, columns, depth);
-        }
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left_vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right_vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
-}
-
-/* The constants of the pass that multiplies packed factors, which follow the partial sums in scratch. */
-DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
-    part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
-    dmlops_plan_ContractionParams* result) {
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_pixel_strides(planning, told, shader, order, &made_1);
-    dmlops_plan_int_96 made_2;
-    dmlops_plan_strided_words(planning, told, shader, &made_1, &made_2);
-    dmlops_plan_CommonConstants pixels;
-    pixels = *common;
-    dmlops_plan_int_96_copy(&pixels.window, &made_2);
-    int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
-    dmlops_plan_int_64 tap;
-    tap.count = 0;
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, order->padded);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, places);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, part_words));
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
-    dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups, &tap, result);
-    return;
-}
-
-/* The constants of a pass that reads the factors from their tensors. */
-DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, shader->contracted.left,
-        told->tensors.count)];
-    int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, window, left) : 0;
-    dmlops_plan_contraction_params(planning, told, shader, found, first, common, groups, result);
-    return;
-}
-
-/* Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up the partial sums of one element. The
-   latter waits for these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    int64_t number, int64_t vector, int64_t items) {
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, items, 256, 1, &groups);
-    int is_last = number == dmlops_add(shader->contracted.number, 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
-    dmlops_plan_ContractionParams made_1;
-    dmlops_plan_unordered_params(planning, told, shader, found, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
@@ -29822,6 +29469,645 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_GatherLookup_8_copy(&made_15.lookups, &made_12);
     dmlops_put_GatherParams(planning, &made_15);
     dmlops_out_dispatch(planning, &groups, 0);
+}
+
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    (void)planning;
+    return (tensor->bits == 16) && tensor->is_float;
+}
+
+/* How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns. */
+DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
+    lines, int64_t depth, dmlops_plan_Halves* result) {
+    result->is_along = side->is_along;
+    result->vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
+    return;
+}
+
+/* How a convolution's right factor is loaded: eight adjacent pixels at once if each output element meets one tap, which
+   is never outside, else element by element. */
+DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+    int is_plain = 1;
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        int64_t size = output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
+            window->axes.count)], output->sizes.count)];
+        int is_next = (size == 1) || (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
+            window->right_first.count)]) == 1);
+        is_plain = is_plain && dmlops_plan_is_pointwise(planning, window, d) && is_next;
+        is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
+            right->sizes.items[dmlops_item(planning, dmlops_add(behind, d), right->sizes.count)]);
+    }
+    int64_t run = 1;
+    for (int64_t place = 0; place < window->sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
+        if (is_plain && (right->strides.items[dmlops_item(planning, dmlops_add(behind, d), right->strides.count)] ==
+            run)) {
+            run = dmlops_multiply(run, dmlops_divide(output->sizes.items[dmlops_item(planning,
+                window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)],
+                window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        }
+    }
+    int64_t whole = 1;
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        whole = dmlops_multiply(whole, dmlops_divide(output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], divisor));
+    }
+    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right->strides.items[dmlops_item(planning, 1,
+        right->strides.count)]);
+    if (output->sizes.items[dmlops_item(planning, 0, output->sizes.count)] > 1) {
+        vector = dmlops_gcd(vector, right->strides.items[dmlops_item(planning, 0, right->strides.count)]);
+    }
+    if (is_plain && (run == whole) && (vector == 8)) {
+        result->is_along = 0;
+        result->vector = 8;
+        return;
+    }
+    result->is_along = 1;
+    result->vector = 1;
+    return;
+}
+
+/* How the right factor is loaded. */
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
+    if (found->column_axis == -1) {
+        dmlops_plan_pixels_of(planning, told, shader, result);
+        return;
+    }
+    dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns, found->depth, result);
+    return;
+}
+
+/* The taps that tiles hold at once. Each row of the output then counts as many columns as keep its windows clear of the
+   tensor's next row: the zeros before that row also end this one. */
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
+        result->taps = 1;
+        result->reach = 0;
+        result->pitch = 0;
+        return;
+    }
+    int64_t last = dmlops_subtract(window->sizes.count, 1);
+    int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
+    int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
+    int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)],
+        first);
+    int64_t step = dmlops_subtract(window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)],
+        first);
+    int64_t width = found->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, last,
+        window->axes.count)], found->sizes.count)];
+    int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
+        right->sizes.count)];
+    int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
+    int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
+    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
+        dmlops_subtract(dmlops_add(width, reach), before))), width);
+    int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
+    suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
+        width));
+    suits = suits && (dmlops_plan_tiles_of(planning, found, 64, 128) >= 64);
+    if (!suits) {
+        result->taps = 1;
+        result->reach = 0;
+        result->pitch = 0;
+        return;
+    }
+    result->taps = taps;
+    result->reach = reach;
+    result->pitch = pitch;
+    return;
+}
+
+/* The same matrices, with padded output rows if tiles hold several taps at once. */
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
+    if (row->taps == 1) {
+        *result = *found;
+        return;
+    }
+    int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
+        window->axes.count)];
+    int64_t pitch = row->pitch;
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
+    }
+    *result = *found;
+    result->sizes = sizes;
+    result->columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
+        found->sizes.count)]), pitch);
+    result->run = 1;
+    return;
+}
+
+/* The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups, one with many
+   products between barriers; if there are many, one with few loads per product. */
+DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result) {
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
+        dmlops_plan_UnitTile deep;
+        deep.rows = 64;
+        deep.columns = 128;
+        deep.depth = dmlops_gcd(32, channels);
+        deep.wave_rows = 32;
+        deep.wave_columns = 32;
+        deep.ahead = 1;
+        deep.resident = 2;
+        if (dmlops_plan_has_room(planning, &deep, row)) {
+            *result = deep;
+            return;
+        }
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 16;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    dmlops_plan_UnitTile tall;
+    tall.rows = 128;
+    tall.columns = 128;
+    tall.depth = 16;
+    tall.wave_rows = 64;
+    tall.wave_columns = 32;
+    tall.ahead = 1;
+    tall.resident = 2;
+    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && dmlops_plan_has_room(planning,
+        &tall, row)) {
+        *result = tall;
+        return;
+    }
+    result->rows = 64;
+    result->columns = 256;
+    result->depth = 16;
+    result->wave_rows = 32;
+    result->wave_columns = 64;
+    result->ahead = 1;
+    result->resident = 2;
+    return;
+}
+
+/* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Row* row) {
+    (void)planning;
+    int64_t left = dmlops_multiply(tile->rows, dmlops_add(dmlops_divide(dmlops_multiply(row->taps, tile->depth), 8),
+        1));
+    int64_t right = dmlops_multiply(dmlops_add(tile->columns, row->reach), dmlops_add(dmlops_divide(tile->depth, 8),
+        1));
+    return dmlops_add(left, right) < dmlops_divide(32768, 16);
+}
+
+/* The tile for matrices with a window: as large as leaves enough of them. `channels` are those of one tap. */
+DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, dmlops_plan_UnitTile* result) {
+    int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
+    if (tiles < 128) {
+        result->rows = 32;
+        result->columns = 64;
+        result->depth = (dmlops_modulo(channels, 64) == 0) ? 64 : 32;
+        result->wave_rows = 32;
+        result->wave_columns = 16;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    if ((tiles < 256) && (found->right.vector > 1)) {
+        result->rows = 64;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    if (dmlops_plan_is_tall(planning, found)) {
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 64;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    result->rows = 64;
+    result->columns = 128;
+    result->depth = 32;
+    result->wave_rows = 32;
+    result->wave_columns = 32;
+    result->ahead = 1;
+    result->resident = 2;
+    return;
+}
+
+/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With few rows,
+   groups mostly wait for loads, so more of them are resident. */
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result) {
+    int64_t ahead = (found->depth <= 64) ? 1 : 2;
+    if (found->rows <= 16) {
+        result->rows = 16;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = ahead;
+        result->resident = 4;
+        return;
+    }
+    if ((found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128)) {
+        result->rows = 32;
+        result->columns = 32;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = ahead;
+        result->resident = 1;
+        return;
+    }
+    dmlops_plan_UnitTile large;
+    large.rows = 128;
+    large.columns = 128;
+    large.depth = 64;
+    large.wave_rows = 64;
+    large.wave_columns = 32;
+    large.ahead = 1;
+    large.resident = 1;
+    if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
+        dmlops_plan_UnitTile pair;
+        pair.rows = 128;
+        pair.columns = 128;
+        pair.depth = 64;
+        pair.wave_rows = 64;
+        pair.wave_columns = 64;
+        pair.ahead = 1;
+        pair.resident = 2;
+        if (dmlops_plan_is_for_pairs(planning, found, &pair)) {
+            *result = pair;
+            return;
+        }
+        *result = large;
+        return;
+    }
+    dmlops_plan_UnitTile half;
+    half.rows = 64;
+    half.columns = 128;
+    half.depth = 64;
+    half.wave_rows = 32;
+    half.wave_columns = 32;
+    half.ahead = ahead;
+    half.resident = 1;
+    if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
+        *result = half;
+        return;
+    }
+    dmlops_plan_UnitTile square;
+    square.rows = 64;
+    square.columns = 64;
+    square.depth = 64;
+    square.wave_rows = 32;
+    square.wave_columns = 32;
+    square.ahead = ahead;
+    square.resident = 1;
+    if ((found->rows > 32) && dmlops_plan_occupies_most(planning, found, &square)) {
+        *result = square;
+        return;
+    }
+    int64_t resident = (found->rows <= 32) ? 2 : 1;
+    dmlops_plan_UnitTile wide;
+    wide.rows = 32;
+    wide.columns = 128;
+    wide.depth = 64;
+    wide.wave_rows = 32;
+    wide.wave_columns = 16;
+    wide.ahead = ahead;
+    wide.resident = resident;
+    if ((found->rows <= 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &wide)) {
+        *result = wide;
+        return;
+    }
+    dmlops_plan_UnitTile small;
+    small.rows = 32;
+    small.columns = 64;
+    small.depth = 64;
+    small.wave_rows = 32;
+    small.wave_columns = 16;
+    small.ahead = ahead;
+    small.resident = resident;
+    if (dmlops_plan_occupies_most(planning, found, &small)) {
+        *result = small;
+        return;
+    }
+    result->rows = 16;
+    result->columns = 64;
+    result->depth = 64;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = ahead;
+    result->resident = resident;
+    return;
+}
+
+/* The tile for phases: as large as leaves enough of them, since splitting k costs more here. */
+DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_UnitTile* result) {
+    if (found->rows <= 32) {
+        result->rows = 32;
+        result->columns = 64;
+        result->depth = 32;
+        result->wave_rows = 32;
+        result->wave_columns = 16;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    int64_t enough = 256;
+    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
+        found, 128, 128) >= enough)) {
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 64;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    if ((dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) && (found->right.vector > 1)) {
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 32;
+        result->wave_rows = 32;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        result->resident = 2;
+        return;
+    }
+    result->rows = 64;
+    result->columns = 64;
+    result->depth = 64;
+    result->wave_rows = 32;
+    result->wave_columns = 32;
+    result->ahead = 1;
+    result->resident = 2;
+    return;
+}
+
+/* Whether a convolution has enough rows for tiles 128 high, which load less per product, and enough such tiles. */
+DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
+        found, 128, 128) >= 32);
+}
+
+/* How groups share the work. k is split where there are few tiles, if that gains more than adding up the partial sums
+   costs. */
+DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int64_t enough = dmlops_multiply(tile->resident, 128);
+    int64_t parts = 1;
+    if (found->column_axis != -1) {
+        parts = dmlops_plan_unit_parts(planning, found, tile);
+    } else {
+        if ((row->taps == 1) && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+            int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning,
+                enough, groups);
+            parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);
+        }
+    }
+    dmlops_plan_split_into(planning, parts, found->depth, dmlops_multiply(tile->depth, row->taps), down, across,
+        result);
+    return;
+}
+
+/* The vectors of eight in a convolution's packed left factor. */
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
+        dmlops_plan_ceil_div(planning, found->depth, 8));
+}
+
+/* Whether the device has matrix units, both factors are halves, and there is enough work. */
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
+        contracted->right, told->tensors.count)]);
+    int64_t least = (found->column_axis == -1) ? 4 : 2;
+    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
+}
+
+/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    int is_windowed = given->column_axis == -1;
+    dmlops_plan_Row row;
+    dmlops_plan_row_of(planning, told, shader, given, &row);
+    dmlops_plan_Matrices found;
+    dmlops_plan_in_rows(planning, given, window, &row, &found);
+    dmlops_plan_UnitTile tile;
+    dmlops_plan_unit_tile_for(planning, &found, &tile);
+    if (is_windowed) {
+        dmlops_plan_UnitTile made_1;
+        dmlops_plan_window_tile_for(planning, &found, told->factors.depth, &made_1);
+        tile = made_1;
+    }
+    if (dmlops_plan_is_divided(planning, window)) {
+        dmlops_plan_UnitTile made_2;
+        dmlops_plan_phase_tile_for(planning, &found, &made_2);
+        tile = made_2;
+    }
+    if (row.taps > 1) {
+        dmlops_plan_UnitTile made_3;
+        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_3);
+        tile = made_3;
+    }
+    dmlops_plan_Split split;
+    dmlops_plan_unit_split(planning, &found, &tile, &row, &split);
+    dmlops_plan_Halves left;
+    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
+    dmlops_plan_Halves right;
+    dmlops_plan_right_of(planning, told, shader, &found, &right);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
+        dmlops_plan_is_divided(planning, window));
+    int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
+        1);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
+    dmlops_plan_Matrices factors;
+    factors = found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_4;
+        dmlops_plan_copied(planning, &found, 8, &made_4);
+        factors = made_4;
+    }
+    int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
+    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
+        &found) : copied_items));
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_define_matrices(planning, told, shader, &found, tile.depth, row.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_5;
+    made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_5);
+    dmlops_out_share(planning);
+    int64_t number = contracted->number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
+        contracted->left, told->tensors.count)]) : 0;
+    dmlops_plan_int_96 made_6;
+    dmlops_plan_window_words(planning, told, shader, &made_6);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    dmlops_plan_int_96_copy(&common.window, &made_6);
+    common.known = known;
+    if (is_copied) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left.is_along);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right.is_along);
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 3),
+            copied_items);
+        dmlops_plan_Halves made_7;
+        made_7.is_along = left.is_along;
+        made_7.vector = 8;
+        left = made_7;
+        dmlops_plan_Halves made_8;
+        made_8.is_along = right.is_along;
+        made_8.vector = 8;
+        right = made_8;
+    }
+    if (is_ordered) {
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
+            dmlops_plan_in_order(planning, &found));
+        first = dmlops_multiply(2, part_words);
+        dmlops_plan_Halves made_9;
+        made_9.is_along = 1;
+        made_9.vector = 8;
+        left = made_9;
+        dmlops_plan_Matrices made_10;
+        dmlops_plan_ordered(planning, &found, output, &made_10);
+        factors = made_10;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
+    dmlops_plan_define_tile(planning, &tile, &left, &right);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(is_ordered || is_copied));
+    if (is_windowed) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row.reach);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
+            found.row_axis));
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
+        dmlops_plan_output_vector(planning, &found, output) : 1);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, shader, &factors, first, &common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1), whole);
+    }
+}
+
+/* The same matrices with a packed left factor, its rows padded to whole vectors. */
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
+    dmlops_plan_int_8 steps;
+    dmlops_plan_axis_steps(planning, output, found->row_axis, pitch, &steps);
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = 1;
+    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
+    made_1.is_along = 1;
+    made_1.vector = 1;
+    *result = *found;
+    result->left = made_1;
+    return;
+}
+
+/* The macros of the pass that multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, tile));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
+}
+
+/* Pass `number`, in which each thread packs one item, or adds up partial sums. The latter waits for these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_last = number == dmlops_add(contracted->number, 1);
+    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
+        contracted->output, told->tensors.count)]) : 1;
+    int64_t at_once = (is_last && (dmlops_modulo(found->columns, 4) == 0)) ? 4 : 1;
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_divide(threads, at_once), 256, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_VECTOR"), at_once);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 /* An output by its last two dimensions; with one row if it has only one dimension. */

@@ -29,7 +29,7 @@ from .forms import begin_form
 from .known import Eight
 from .loops import Words, ceil_div, element_count, grid, times
 from .matrices import Matrices, Side, axis_steps, first_of, is_of_bytes, output_vector, side_vector, tiles_of
-from .matrix_units import WAVE
+from .occupancy import UnitTile, is_for_pairs, occupies_most, unit_parts, unit_threads
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Groups, Tensor
@@ -45,18 +45,6 @@ from .tuning import (
 )
 
 BYTES_ORDER_PASS = 2  # packs both factors of a convolution; relative to the contraction's number
-
-
-class ByteTile(NamedTuple):
-    """A group's tile, which takes `depth` products per iteration of the k-loop; the share of each 32 threads;
-    and how many tiles are prefetched `ahead`."""
-
-    rows: int
-    columns: int
-    depth: int
-    wave_rows: int
-    wave_columns: int
-    ahead: int
 
 
 class InOrder(NamedTuple):
@@ -82,44 +70,68 @@ def line_vector(side: Side, axis: int, lines: int, depth: int) -> int:
     return vector if vector == 16 and side.is_along else 4 if vector >= 4 else 1
 
 
-def byte_tile_for(found: Matrices, has_units: bool) -> ByteTile:
-    """The tile for these matrices: as large as leaves enough of them. Windows need more groups, and enough
-    arithmetic to hide the latency of their loads. Deep tiles need fewer barriers: 1.16 to 1.26 times as fast
-    on an NVIDIA H200, but 0.8 to 0.9 where lines are transposed in registers."""
+def byte_tile_for(found: Matrices, has_units: bool) -> UnitTile:
+    """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep
+    tiles need fewer barriers, but where lines are transposed, large ones run out of registers. With few rows,
+    groups mostly wait for loads, so more of them are resident."""
+    if found.column_axis == NONE or not has_units:
+        return plain_tile_for(found, has_units)
+    ahead = 1 if found.depth <= 64 else 2
+    if found.rows <= 16:
+        return UnitTile(16, 64, 64, 16, 16, ahead, 8)
+    is_along = found.left.is_along and found.right.is_along  # nothing to transpose
+    depth = 64 if found.depth <= 64 else 128
+    resident = 4 if found.rows <= TILE_FEW_ROWS else 2 if found.rows <= 64 else 1
+    large = UnitTile(128, 128, 64, 64, 64, ahead, 1)
+    if is_along:
+        large = UnitTile(128, 128, depth, 64, 32, 1, 1)
+    if min(found.rows, found.columns) > 64 and occupies_most(found, large):
+        pair = UnitTile(128, 128, depth, 64, 64, 1, 2)
+        if is_along and is_for_pairs(found, pair):
+            return pair
+        return large
+    half = UnitTile(64, 128, 64, 32, 64, ahead, resident)
+    if is_along:
+        half = UnitTile(64, 128, depth, 32, 32, 1, resident)
+    if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
+        return half
+    square = UnitTile(64, 64, depth, 32, 32, 1, resident)
+    if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
+        return square
+    small = UnitTile(32, 64, depth, 16, 32, 1, resident)
+    if occupies_most(found, small):
+        return small
+    return UnitTile(16, 32, 64, 16, 16, ahead, resident)
+
+
+def plain_tile_for(found: Matrices, has_units: bool) -> UnitTile:
+    """The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads,
+    and for ordinary arithmetic."""
     is_windowed = found.column_axis == NONE
     enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
-    ahead = 1 if is_windowed or not has_units or found.depth <= 64 else 2
     if found.rows <= 16:
-        return ByteTile(16, 64, 64, 16, 16, ahead)
+        return UnitTile(16, 64, 64, 16, 16, 1, 1)
     if found.rows <= TILE_FEW_ROWS:
-        return ByteTile(32, 64, 64, 16, 32, ahead)
-    is_deep = ahead == 2 and found.left.is_along and found.right.is_along  # nothing to transpose
-    if is_deep and tiles_of(found, 128, 128) >= 2 * BYTES_GROUPS:
-        return ByteTile(128, 128, 128, 64, 64, 1)
+        return UnitTile(32, 64, 64, 16, 32, 1, 1)
     if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and has_units:
-        return ByteTile(128, 256, 64, 64, 64, ahead)
-    if is_deep and tiles_of(found, 64, 128) >= enough:
-        return ByteTile(64, 128, 128, 32, 32, 1)
+        return UnitTile(128, 256, 64, 64, 64, 1, 1)
     if tiles_of(found, 64, 128) >= enough:
-        return ByteTile(64, 128, 64, 32, 32 if is_windowed and has_units else 64, ahead)
+        return UnitTile(64, 128, 64, 32, 32 if is_windowed and has_units else 64, 1, 1)
     if tiles_of(found, 64, 64) >= BYTES_GROUPS // 2:
-        return ByteTile(64, 64, 64, 32, 32, ahead)
-    return ByteTile(16, 32, 64, 16, 16, ahead)
+        return UnitTile(64, 64, 64, 32, 32, 1, 1)
+    return UnitTile(16, 32, 64, 16, 16, 1, 1)
 
 
-def byte_split(found: Matrices, tile: ByteTile) -> Split:
+def byte_split(found: Matrices, tile: UnitTile, has_units: bool) -> Split:
     """How groups share the work. k is split where there are few tiles."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     parts = 1
-    if found.columns % 4 == 0 and groups < BYTES_GROUPS:
+    if found.column_axis != NONE and has_units:
+        parts = unit_parts(found, tile)
+    elif found.columns % 4 == 0 and groups < BYTES_GROUPS:
         parts = max(min(ceil_div(BYTES_GROUPS, groups), found.depth // BYTES_PART, BYTES_MOST_PARTS), 1)
     return split_into(parts, found.depth, tile.depth, down, across)
-
-
-def tile_threads(tile: ByteTile) -> int:
-    """Threads in a group, given its tile."""
-    return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
 
 
 def order_of(told: Definition, shader: DefinitionShader, found: Matrices) -> InOrder:
@@ -188,7 +200,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     stored = output_vector(found, output)
     has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or stored == 4)  # else atomics
     tile = byte_tile_for(made, has_units)
-    split = byte_split(made, tile)
+    split = byte_split(made, tile, has_units)
     whole = times(times(found.rows, found.columns), found.count)
     part_words = times(whole, split.parts) if split.parts > 1 else 0
     items = order.left_items + order.right_items
@@ -212,7 +224,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     if is_ordered:
         dispatch_byte_items(out, told, shader, found, common, number + BYTES_ORDER_PASS, order.vector, items)
     out.define("PASS", number)
-    out.define("NUM_THREADS", tile_threads(tile))
+    out.define("NUM_THREADS", unit_threads(tile))
     out.define("LEFT_SUMS", int(sums_count(right, factors.lessens_right)))
     out.define("RIGHT_SUMS", int(sums_count(left, factors.lessens_left)))
     define_lines(out, told, made, order.vector if is_ordered else 0)
@@ -226,8 +238,8 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.define("TILES_WALKED", TILE_WALK)
     out.define("MATRIX_UNITS", int(has_units))
     out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
-    threads = split.down * split.across * found.count * split.parts * tile_threads(tile)
-    groups = grid(out, threads, tile_threads(tile), 1)
+    threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
+    groups = grid(out, threads, unit_threads(tile), 1)
     if is_ordered:
         params = ordered_params(out, told, shader, made, order, part_words, common, groups)
         out.dispatch(params, groups, True)

@@ -33,8 +33,8 @@ from .tuning import (
     THIN_LEAST_THREADS,
     THIN_MOST_THREADS,
     THIN_NEIGHBOURS,
+    THIN_PART,
     THIN_VECTORS,
-    TILE_PART,
     UNITS_GROUPS,
 )
 
@@ -109,7 +109,7 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     groups = times(across, matrices.count)
     parts = 1
     if groups < UNITS_GROUPS:
-        parts = max(min(2 * UNITS_GROUPS // groups, matrices.depth // TILE_PART), 1)
+        parts = max(min(2 * UNITS_GROUPS // groups, matrices.depth // THIN_PART), 1)
     return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 

@@ -29,6 +29,7 @@ from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE
 from .tuning import (
+    MULTIPROCESSORS,
     SINGLE_THREADS,
     TILE_DEPTH,
     TILE_FEW,
@@ -36,27 +37,28 @@ from .tuning import (
     TILE_FEW_ROWS,
     TILE_GATHERED_DEPTH,
     TILE_GATHERED_PART,
-    TILE_GROUPS,
     TILE_MANY,
     TILE_PART,
-    TILE_RESIDENT,
-    TILE_ROUNDS,
     TILE_SHALLOW,
-    TILE_SHALLOW_DEPTH,
     TILE_SMALL,
+    TILE_SMALL_DEPTH,
+    TILE_SMALL_PART,
     TILE_WALK,
 )
 
 
 class Tile(NamedTuple):
-    """A group's tile of the output, the `depth` of its k-loop, and the elements that each of its threads
-    accumulates."""
+    """A group's tile of the output, the `depth` of its k-loop, the elements that each of its threads
+    accumulates, and how many such groups are `resident` on a multiprocessor at once. k is split into parts of
+    at least `part` products."""
 
     rows: int
     columns: int
     depth: int
     thread_rows: int
     thread_columns: int
+    resident: int
+    part: int
 
 
 def is_small(found: Matrices) -> bool:
@@ -65,43 +67,78 @@ def is_small(found: Matrices) -> bool:
 
 
 def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
-    """The tile for these matrices: as large as leaves enough of them. For phases, small tiles are cheaper
-    than splitting k. `channels` are those of one tap."""
+    """The tile for these matrices: as large as leaves enough of them, with k split where it is deep. For
+    phases, small tiles are cheaper than splitting k. `channels` are those of one tap."""
     if found.column_axis == NONE:
         depth = TILE_DEPTH if channels % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH
         return gathered_tile_for(found, is_phased, depth)
-    if found.rows <= TILE_FEW_ROWS:
-        return Tile(16, 128, TILE_DEPTH, 4, 4)
+    if found.rows <= 16:
+        return Tile(16, 128, TILE_DEPTH, 4, 4, 4, TILE_SMALL_PART)
     if is_small(found):
-        return Tile(32, 32, TILE_SHALLOW_DEPTH, 4, 4)
-    if tiles_of(found, 128, 128) >= TILE_MANY:
-        return Tile(128, 128, TILE_DEPTH, 8, 8)
-    return Tile(64, 64, TILE_DEPTH, 8, 4)
+        return Tile(32, 32, TILE_SMALL_DEPTH, 4, 4, 1, TILE_PART)
+    large = Tile(128, 128, TILE_DEPTH, 8, 8, 2, TILE_PART)
+    half = Tile(64, 128, TILE_DEPTH, 8, 8, 3, TILE_PART)
+    square = Tile(64, 64, TILE_DEPTH, 8, 4, 5, TILE_PART)
+    if min(found.rows, found.columns) > 64:
+        is_many = tiles_of(found, large.rows, large.columns) >= TILE_MANY
+        # A round of large tiles takes at most 5/4 of the time of a round of half tiles.
+        if is_many and 5 * tile_rounds(found, large) <= 4 * tile_rounds(found, half):
+            return large
+        if is_many or is_balanced(found, half, square):
+            return half
+        if tile_groups(found, large) >= TILE_MANY:
+            return large
+    if found.rows > TILE_FEW_ROWS and tile_groups(found, square) >= TILE_MANY:
+        return square
+    wide = Tile(32, 128, TILE_DEPTH, 4, 8, 4, TILE_PART)
+    if found.rows <= TILE_FEW_ROWS and found.columns > 64 and tile_groups(found, wide) >= TILE_MANY:
+        return wide
+    # Where there are few groups, fewer barriers are worth more.
+    depth = TILE_DEPTH if tiles_of(found, 32, 64) >= TILE_MANY else TILE_SMALL_DEPTH
+    return Tile(32, 64, depth, 4, 4, 3, TILE_SMALL_PART)
 
 
 def gathered_tile_for(found: Matrices, is_phased: bool, depth: int) -> Tile:
     """The tile for matrices with a window: wide ones, which amortize the cost of gathering."""
     if found.rows <= TILE_FEW_ROWS:
-        return Tile(16, 128, depth, 4, 4)
+        return Tile(16, 128, depth, 4, 4, 4, TILE_GATHERED_PART)
     tiles = tiles_of(found, 64, 128)
-    is_tail = tiles > TILE_RESIDENT and tiles < TILE_ROUNDS  # the rest would run last, in a wave of its own
+    # With three of them on each multiprocessor, the rest would run last, in a round of its own.
+    is_tail = tiles > 3 * MULTIPROCESSORS and tiles < 4 * MULTIPROCESSORS
     if tiles <= (TILE_FEW_PHASES if is_phased else TILE_FEW) or is_tail:
-        return Tile(32, 128, depth, 4, 8)
-    return Tile(64, 128, depth, 8, 8)
+        return Tile(32, 128, depth, 4, 8, 4, TILE_GATHERED_PART)
+    return Tile(64, 128, depth, 8, 8, 4, TILE_GATHERED_PART)
+
+
+def tile_rounds(found: Matrices, tile: Tile) -> int:
+    """How often a multiprocessor takes as many tiles as are resident at once, if k is not split."""
+    return ceil_div(tiles_of(found, tile.rows, tile.columns), tile.resident * MULTIPROCESSORS)
+
+
+def is_balanced(found: Matrices, half: Tile, square: Tile) -> bool:
+    """Whether half tiles give multiprocessors several groups each, and none more work than square tiles, of
+    half the size again, do."""
+    most_halves = ceil_div(tiles_of(found, half.rows, half.columns), MULTIPROCESSORS)
+    most_squares = ceil_div(tiles_of(found, square.rows, square.columns), MULTIPROCESSORS)
+    return most_halves > 1 and 2 * most_halves <= most_squares
+
+
+def tile_parts(found: Matrices, tile: Tile) -> int:
+    """The parts of k: as many as fill the multiprocessors, since one group too many costs a whole further
+    round."""
+    wanted = tile.resident * MULTIPROCESSORS // tiles_of(found, tile.rows, tile.columns)
+    return max(min(wanted, found.depth // tile.part), 1)
+
+
+def tile_groups(found: Matrices, tile: Tile) -> int:
+    """Groups, each with a part of k."""
+    return times(tiles_of(found, tile.rows, tile.columns), tile_parts(found, tile))
 
 
 def tile_split(found: Matrices, tile: Tile) -> Split:
-    """How groups share the work. k is split where there are few tiles."""
+    """How groups share the work."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
-    groups = times(down * across, found.count)
-    wanted = 1
-    if found.column_axis == NONE:
-        wanted = TILE_ROUNDS // groups  # one tile too many would cost a whole further wave
-    elif 2 * groups < TILE_GROUPS and tile.columns > 32:
-        wanted = ceil_div(TILE_GROUPS, groups)
-    least = TILE_GATHERED_PART if found.column_axis == NONE else TILE_PART
-    parts = max(min(wanted, found.depth // least), 1)
-    return split_into(parts, found.depth, tile.depth, down, across)
+    return split_into(tile_parts(found, tile), found.depth, tile.depth, down, across)
 
 
 def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:

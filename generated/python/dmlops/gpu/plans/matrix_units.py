@@ -37,6 +37,7 @@ from .matrices import (
     side_vector,
     tiles_of,
 )
+from .occupancy import UnitTile, is_for_pairs, occupies_most, unit_parts, unit_threads
 from .ordering import ORDER_PASS, copied, copied_words, pays_to_copy
 from .phases import is_divided, is_pointwise
 from .planning import Planning
@@ -50,31 +51,16 @@ from .tuning import (
     UNITS_GROUPS,
     UNITS_MEMORY,
     UNITS_MOST_PARTS,
-    UNITS_PART,
     UNITS_REACH,
     UNITS_ROWS,
     UNITS_SHALLOW,
-    UNITS_SHORT,
     UNITS_TALL,
     UNITS_TAPS,
     UNITS_WINDOW_PART,
 )
 
 EIGHTS_PASS = 2  # packs a convolution's left factor; relative to the contraction's number
-WAVE = 32  # threads
 GROUP_MEMORY = 48 * 1024  # bytes of shared memory; detection requires that much for matrix units
-
-
-class UnitTile(NamedTuple):
-    """A group's tile of the output, the `depth` of its k-loop, each wave's share, and how many tiles are
-    prefetched `ahead`."""
-
-    rows: int
-    columns: int
-    depth: int
-    wave_rows: int
-    wave_columns: int
-    ahead: int
 
 
 class Row(NamedTuple):
@@ -172,14 +158,14 @@ def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
     """The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups,
     one with many products between barriers; if there are many, one with few loads per product."""
     if tiles_of(found, 64, 128) <= 2 * UNITS_GROUPS:
-        deep = UnitTile(64, 128, gcd(32, channels), 32, 32, 1)
+        deep = UnitTile(64, 128, gcd(32, channels), 32, 32, 1, 2)
         if has_room(deep, row):
             return deep
-        return UnitTile(64, 128, 16, 32, 32, 1)
-    tall = UnitTile(128, 128, 16, 64, 32, 1)
+        return UnitTile(64, 128, 16, 32, 32, 1, 2)
+    tall = UnitTile(128, 128, 16, 64, 32, 1, 2)
     if ceil_div(found.rows, 64) % 2 == 0 and has_room(tall, row):
         return tall
-    return UnitTile(64, 256, 16, 32, 64, 1)
+    return UnitTile(64, 256, 16, 32, 64, 1, 2)
 
 
 def has_room(tile: UnitTile, row: Row) -> bool:
@@ -194,44 +180,56 @@ def window_tile_for(found: Matrices, channels: int) -> UnitTile:
     tap."""
     tiles = tiles_of(found, 64, 128)
     if tiles < UNITS_GROUPS:
-        return UnitTile(32, 64, 64 if channels % 64 == 0 else 32, 32, 16, 1)
+        return UnitTile(32, 64, 64 if channels % 64 == 0 else 32, 32, 16, 1, 2)
     if tiles < 2 * UNITS_GROUPS and found.right.vector > 1:
-        return UnitTile(64, 64, 64, 32, 32, 1)
+        return UnitTile(64, 64, 64, 32, 32, 1, 2)
     if is_tall(found):
-        return UnitTile(128, 128, 32, 64, 32, 1)
-    return UnitTile(64, 128, 32, 32, 32, 1)
+        return UnitTile(128, 128, 32, 64, 32, 1, 2)
+    return UnitTile(64, 128, 32, 32, 32, 1, 2)
 
 
 def unit_tile_for(found: Matrices) -> UnitTile:
-    """The tile for these matrices: as large as leaves enough of them."""
+    """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With
+    few rows, groups mostly wait for loads, so more of them are resident."""
+    ahead = 1 if found.depth <= 64 else 2
     if found.rows <= 16:
-        return UnitTile(16, 64, 64, 16, 16, 2)
-    if found.rows <= TILE_FEW_ROWS:
-        is_wide = tiles_of(found, 32, 128) * UNITS_MOST_PARTS >= 2 * UNITS_GROUPS
-        return UnitTile(32, 128 if is_wide else 64, 64, 32, 16, 2)
+        return UnitTile(16, 64, 64, 16, 16, ahead, 4)
     if found.depth <= UNITS_SHALLOW and tiles_of(found, 32, 32) < UNITS_GROUPS:
-        return UnitTile(32, 32, 64, 16, 16, 1 if found.depth <= 64 else 2)
-    if tiles_of(found, 128, 128) < UNITS_GROUPS:
-        return UnitTile(64, 128, 64, 32, 32, 2)
-    if found.depth <= UNITS_SHORT or tiles_of(found, 128, 128) < 2 * UNITS_GROUPS:
-        return UnitTile(128, 128, 32, 64, 32, 1)
-    # Two groups share an SM. NVIDIA H200: 1.12 to 1.28 times as fast as 128 by 256 and 32 deep, where one
-    # group fills an SM.
-    return UnitTile(128, 128, 64, 64, 64, 1)
+        return UnitTile(32, 32, 64, 16, 16, ahead, 1)
+    large = UnitTile(128, 128, 64, 64, 32, 1, 1)
+    if min(found.rows, found.columns) > 64 and occupies_most(found, large):
+        pair = UnitTile(128, 128, 64, 64, 64, 1, 2)
+        if is_for_pairs(found, pair):
+            return pair
+        return large
+    half = UnitTile(64, 128, 64, 32, 32, ahead, 1)
+    if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
+        return half
+    square = UnitTile(64, 64, 64, 32, 32, ahead, 1)
+    if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
+        return square
+    resident = 2 if found.rows <= TILE_FEW_ROWS else 1
+    wide = UnitTile(32, 128, 64, 32, 16, ahead, resident)
+    if found.rows <= TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, wide):
+        return wide
+    small = UnitTile(32, 64, 64, 32, 16, ahead, resident)
+    if occupies_most(found, small):
+        return small
+    return UnitTile(16, 64, 64, 16, 16, ahead, resident)
 
 
 def phase_tile_for(found: Matrices) -> UnitTile:
     """The tile for phases: as large as leaves enough of them, since splitting k costs more here."""
     if found.rows <= TILE_FEW_ROWS:
-        return UnitTile(32, 64, 32, 32, 16, 1)
+        return UnitTile(32, 64, 32, 32, 16, 1, 2)
     enough = 2 * UNITS_GROUPS
     if ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= enough:
-        return UnitTile(128, 128, 32, 64, 32, 1)
+        return UnitTile(128, 128, 32, 64, 32, 1, 2)
     if tiles_of(found, 64, 128) >= enough and found.right.vector > 1:
-        return UnitTile(64, 128, 64, 32, 32, 1)
+        return UnitTile(64, 128, 64, 32, 32, 1, 2)
     if tiles_of(found, 64, 128) >= enough:
-        return UnitTile(64, 128, 32, 32, 64, 1)  # gathering takes more registers
-    return UnitTile(64, 64, 64, 32, 32, 1)
+        return UnitTile(64, 128, 32, 32, 64, 1, 2)  # gathering takes more registers
+    return UnitTile(64, 64, 64, 32, 32, 1, 2)
 
 
 def is_tall(found: Matrices) -> bool:
@@ -245,25 +243,20 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
     partial sums costs."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
     groups = times(down * across, found.count)
-    is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # much waiting for loads
-    enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
+    enough = tile.resident * UNITS_GROUPS
     parts = 1
-    if row.taps == 1 and found.columns % 4 == 0 and groups < enough and tile.columns > 32:
-        # With tall tiles, one group too many would cost a whole further wave.
+    if found.column_axis != NONE:
+        parts = unit_parts(found, tile)
+    elif row.taps == 1 and found.columns % 4 == 0 and groups < enough:
+        # With tall tiles, one group too many would cost a whole further round.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
-        least = UNITS_WINDOW_PART if found.column_axis == NONE else UNITS_PART
-        parts = max(min(wanted, found.depth // least, UNITS_MOST_PARTS), 1)
+        parts = max(min(wanted, found.depth // UNITS_WINDOW_PART, UNITS_MOST_PARTS), 1)
     return split_into(parts, found.depth, tile.depth * row.taps, down, across)
 
 
 def in_order(found: Matrices) -> int:
     """The vectors of eight in a convolution's packed left factor."""
     return times(times(found.rows, found.count), ceil_div(found.depth, 8))
-
-
-def unit_threads(tile: UnitTile) -> int:
-    """Threads in a group, given its tile."""
-    return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
 
 
 def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> bool:

@@ -1,0 +1,52 @@
+"""How products by matrix units, of halves or bytes, occupy the multiprocessors: tiles, and parts of k."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .loops import ceil_div, times
+from .matrices import Matrices, tiles_of
+from .tuning import MULTIPROCESSORS, UNITS_DEEP, UNITS_MOST_PARTS, UNITS_PART
+
+WAVE = 32  # threads
+
+
+class UnitTile(NamedTuple):
+    """A group's tile of the output, the `depth` of its k-loop, each wave's share, how many tiles are
+    prefetched `ahead`, and how many groups should be `resident` on a multiprocessor at once."""
+
+    rows: int
+    columns: int
+    depth: int
+    wave_rows: int
+    wave_columns: int
+    ahead: int
+    resident: int
+
+
+def unit_threads(tile: UnitTile) -> int:
+    """Threads in a group, given its tile."""
+    return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
+
+
+def unit_parts(found: Matrices, tile: UnitTile) -> int:
+    """The parts of k of plain matrices: if it is deep, as many as fill the multiprocessors."""
+    if found.depth < UNITS_DEEP or found.columns % 4 > 0:
+        return 1
+    wanted = tile.resident * MULTIPROCESSORS // tiles_of(found, tile.rows, tile.columns)
+    return max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
+
+
+def occupies_most(found: Matrices, tile: UnitTile) -> bool:
+    """Whether groups with this tile, each with a part of k, occupy at least three fifths of the
+    multiprocessors."""
+    return 5 * times(tiles_of(found, tile.rows, tile.columns), unit_parts(found, tile)) >= 3 * MULTIPROCESSORS
+
+
+def is_for_pairs(found: Matrices, tile: UnitTile) -> bool:
+    """Whether a large tile is best multiplied by few waves, so that two groups are resident. A round of pairs
+    takes five thirds of the time of a round of single groups, and is worth three parts of k, but not two."""
+    tiles = tiles_of(found, tile.rows, tile.columns)
+    if tiles > MULTIPROCESSORS:
+        return 5 * ceil_div(tiles, 2 * MULTIPROCESSORS) < 3 * ceil_div(tiles, MULTIPROCESSORS)
+    return 2 * tiles > MULTIPROCESSORS and unit_parts(found, tile) == 3
