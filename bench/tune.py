@@ -64,13 +64,8 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     ),
     "TILE_PART": ((384, 512, 640, 1024), ("gemm 128x4096x4096 float32", "gemm 512x3072x768 float32")),
     "TILE_SMALL_PART": ((64, 96, 128, 192), ("gemm 32x4096x4096 float32", "gemm 512x768x768 float32")),
-    "TILE_FEW": (
-        POWERS[4:8],
-        ("convolution 3x3 256-256 14x14 1 float32", "convolution 3x3 64-64 56x56 1 float32"),
-    ),
     "SINGLE_THREADS": (POWERS[6:10], ("gemm 32x4096x4096 float32", "convolution 3x3 512-512 7x7 float16")),
     "UNITS_GROUPS": (POWERS[5:9], ("gemm 1024 float16", "convolution 3x3 256-256 14x14 float16")),
-    "UNITS_DEEP": ((1024, 1536, 2048, 4096), ("gemm 1024 float16", "gemm 512x3072x768 float16")),
     "UNITS_PART": ((256, 384, 512, 640), ("gemm 32x4096x4096 float16", "gemm 512x3072x768 float16")),
     "UNITS_MOST_PARTS": (POWERS[1:6], ("gemm 32x4096x4096 float16", "convolution 3x3 512-512 7x7 float16")),
     "ATTENTION_GROUPS": (

@@ -135,8 +135,12 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
         "backward, in twos", "backward, groups, few channels", "backward, side by side",
     )),
     *((name, UnitTile(64, 128, 32, 32, 32, 1, 1)) for name in ("whole places", "few channels", "one place")),
+    *((name, UnitTile(32, 32, 32, 16, 16, 1, 1)) for name in ("whole places", "few channels", "one place")),
+    *((name, UnitTile(16, 64, 32, 16, 16, 1, 4)) for name in ("whole places", "one place, odd")),
+    *((name, UnitTile(32, 128, 64, 32, 16, 1, 2)) for name in ("in parts", "one place")),
     *((name, UnitTile(64, 128, 32, 32, 64, 1, 1)) for name in ("backward, in twos", "backward, in parts")),
     ("one place", UnitTile(64, 64, 64, 32, 32, 1, 1)),
+    ("in parts", UnitTile(128, 128, 64, 64, 32, 1, 1)),
 )  # fmt: skip
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
     "one key": (1, 9, 1, 1, 8, 8),
@@ -251,9 +255,13 @@ def test_tiles_and_parts_of_windows() -> None:
     assert chosen(32, 128, 28, 128) == (128, 207, 1)
     assert chosen(32, 256, 14, 256) == (64, 216, 1)
     assert chosen(32, 512, 7, 512) == (64, 120, 1)
-    assert chosen(32, 1024, 14, 256, 1) == (64, 392, 1)
-    assert chosen(1, 256, 14, 256) == (32, 32, 8)
+    assert chosen(32, 1024, 14, 256, 1) == (128, 98, 1)
+    assert chosen(32, 512, 7, 2048, 1) == (128, 208, 1)
+    assert chosen(8, 512, 28, 128, 1) == (64, 98, 1)
+    assert chosen(8, 512, 7, 512) == (128, 16, 8)
+    assert chosen(1, 256, 14, 256) == (64, 16, 8)
     assert chosen(1, 256, 56, 64, 1) == (32, 98, 1)
+    assert chosen(1, 512, 28, 128, 1) == (32, 100, 1)
     assert chosen(32, 128, 28, 192) == (64, 309, 1)
 
 
@@ -373,7 +381,7 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
 def test_larger_tiles_of_windows_give_them_too(
     name: str, tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for chooses in ("window_tile_for", "phase_tile_for"):
+    for chooses in ("unit_tile_for", "phase_tile_for"):
         monkeypatch.setattr(matrix_units, chooses, lambda *given: tile)
     check(device, WINDOWS[name])
 

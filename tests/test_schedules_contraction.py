@@ -618,9 +618,35 @@ def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.Monkey
     check(device, product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140)))
 
 
-def test_larger_tiles_of_windows_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "TILE_FEW", 0)
-    monkeypatch.setattr(contraction, "TILE_FEW_PHASES", 0)
+@pytest.mark.parametrize(
+    ("images", "channels", "size", "filters", "window", "tile", "groups"),
+    [
+        (32, 128, 28, 128, 3, (64, 128, 16), 2 * 196),
+        (32, 512, 7, 512, 3, (64, 128, 16), 8 * 13 * 5),
+        (8, 256, 56, 64, 1, (32, 128, 16), 2 * 196),
+        (8, 128, 28, 128, 3, (32, 64, 32), 4 * 98),
+        (1, 256, 14, 1024, 1, (32, 64, 32), 32 * 4),
+        (1, 1024, 14, 256, 1, (32, 64, 32), 8 * 4 * 8),
+        (1, 24, 56, 128, 1, (32, 64, 8), 4 * 49),
+    ],
+)
+def test_windows_fill_the_multiprocessors(
+    images: int, channels: int, size: int, filters: int, window: int, tile: tuple[int, int, int], groups: int
+) -> None:
+    desc = convolution(
+        of("FLOAT32", images, channels, size, size), of("FLOAT32", filters, channels, window, window),
+        StartPadding=window // 2, EndPadding=window // 2,
+    )  # fmt: skip
+    (dispatch,) = (one for one in gpu.planned(desc).dispatches if one.defines["PASS"] == 2)
+    defines = dispatch.defines
+    assert (defines["TILE_ROWS"], defines["TILE_COLUMNS"], defines["TILE_DEPTH"]) == tile
+    assert dispatch.groups.columns == groups
+
+
+@pytest.mark.parametrize(
+    "tile", [Tile(32, 64, 32, 4, 4, 5, 64), Tile(32, 128, 16, 4, 8, 3, 64), Tile(64, 128, 16, 8, 8, 4, 64)]
+)
+def test_all_tiles_of_windows_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "gathered_tile_for", lambda *given: tile)
     for window in (WINDOWS["in parts"], SPREAD["in parts"]):
-        assert gpu.planned(window).dispatches[-2].defines["TILE_ROWS"] == 64
         check(device, window)

@@ -24713,7 +24713,7 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased, int64_t depth, dmlops_plan_Tile* result);
+    is_phased, int64_t channels, dmlops_plan_Tile* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_rounds(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile);
 DMLOPS_CALLED int dmlops_plan_is_balanced(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -24814,15 +24814,12 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row);
-DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, dmlops_plan_UnitTile* result);
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result);
-DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result);
+    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, int is_phased, dmlops_plan_Split* result);
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
@@ -27345,15 +27342,16 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const 
         tile->wave_columns)), 32);
 }
 
-/* The parts of k of plain matrices: if it is deep, as many as fill the multiprocessors. */
+/* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
 DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile) {
-    if ((found->depth < 2048) || (dmlops_modulo(found->columns, 4) > 0)) {
+    int64_t least = (found->column_axis == -1) ? 256 : 512;
+    if ((found->depth < dmlops_multiply(4, least)) || (dmlops_modulo(found->columns, 4) > 0)) {
         return 1;
     }
     int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
         tile->rows, tile->columns));
-    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 512)), 8), 1);
+    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), 8), 1);
 }
 
 /* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */
@@ -27363,8 +27361,8 @@ DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dml
         tile->columns), dmlops_plan_unit_parts(planning, found, tile))) >= 396;
 }
 
-/* Whether a large tile is best multiplied by few waves, so that two groups are resident. A round of pairs takes five
-   thirds of the time of a round of single groups, and is worth three parts of k, but not two. */
+/* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
+   time of a round of single groups, and is worth three parts of k, but not two. */
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile) {
     int64_t tiles = dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns);
@@ -27965,10 +27963,8 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
    tiles are cheaper than splitting k. `channels` are those of one tap. */
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result) {
-    int64_t depth = 0;
     if (found->column_axis == -1) {
-        depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
-        dmlops_plan_gathered_tile_for(planning, found, is_phased, depth, result);
+        dmlops_plan_gathered_tile_for(planning, found, is_phased, channels, result);
         return;
     }
     if (found->rows <= 16) {
@@ -28047,7 +28043,7 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
         *result = wide;
         return;
     }
-    depth = (dmlops_plan_tiles_of(planning, found, 32, 64) >= 256) ? 16 : 32;
+    int64_t depth = (dmlops_plan_tiles_of(planning, found, 32, 64) >= 256) ? 16 : 32;
     result->rows = 32;
     result->columns = 64;
     result->depth = depth;
@@ -28058,9 +28054,11 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The tile for matrices with a window: wide ones, which amortize the cost of gathering. */
+/* The tile for matrices with a window: wide ones amortize the cost of gathering, but smaller ones that fill the
+   multiprocessors are better than splitting k. */
 DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased, int64_t depth, dmlops_plan_Tile* result) {
+    is_phased, int64_t channels, dmlops_plan_Tile* result) {
+    int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
     if (found->rows <= 32) {
         result->rows = 16;
         result->columns = 128;
@@ -28071,25 +28069,52 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
         result->part = 128;
         return;
     }
-    int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
+    dmlops_plan_Tile large;
+    large.rows = 64;
+    large.columns = 128;
+    large.depth = depth;
+    large.thread_rows = 8;
+    large.thread_columns = 8;
+    large.resident = 4;
+    large.part = 128;
+    dmlops_plan_Tile half;
+    half.rows = 32;
+    half.columns = 128;
+    half.depth = depth;
+    half.thread_rows = 4;
+    half.thread_columns = 8;
+    half.resident = 4;
+    half.part = 128;
+    int64_t tiles = dmlops_plan_tiles_of(planning, found, large.rows, large.columns);
     int is_tail = (tiles > 396) && (tiles < 528);
-    if ((tiles <= (is_phased ? 300 : 32)) || is_tail) {
-        result->rows = 32;
-        result->columns = 128;
-        result->depth = depth;
-        result->thread_rows = 4;
-        result->thread_columns = 8;
-        result->resident = 4;
-        result->part = 128;
+    int64_t enough = is_phased ? 300 : 264;
+    if ((tiles > enough) && !is_tail) {
+        *result = large;
         return;
     }
-    result->rows = 64;
-    result->columns = 128;
-    result->depth = depth;
-    result->thread_rows = 8;
-    result->thread_columns = 8;
-    result->resident = 4;
-    result->part = 128;
+    if (is_phased) {
+        *result = half;
+        return;
+    }
+    if ((found->depth >= 2048) && (dmlops_multiply(4, tiles) >= 396)) {
+        *result = large;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, half.rows, half.columns) >= 256) {
+        *result = half;
+        result->resident = 3;
+        return;
+    }
+    int is_split = (found->depth >= dmlops_divide(2048, 2)) || (dmlops_multiply(5, dmlops_plan_tiles_of(planning,
+        found, 32, 64)) < 396);
+    int64_t part = is_split ? dmlops_max(128, dmlops_plan_ceil_div(planning, found->depth, 8)) : found->depth;
+    result->rows = 32;
+    result->columns = 64;
+    result->depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
+    result->thread_rows = 4;
+    result->thread_columns = 4;
+    result->resident = 5;
+    result->part = part;
     return;
 }
 
@@ -29676,69 +29701,28 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tile for matrices with a window: as large as leaves enough of them. `channels` are those of one tap. */
-DMLOPS_CALLED void dmlops_plan_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, dmlops_plan_UnitTile* result) {
-    int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
-    if (tiles < 128) {
-        result->rows = 32;
-        result->columns = 64;
-        result->depth = (dmlops_modulo(channels, 64) == 0) ? 64 : 32;
-        result->wave_rows = 32;
-        result->wave_columns = 16;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    if ((tiles < 256) && (found->right.vector > 1)) {
-        result->rows = 64;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    if (dmlops_plan_is_tall(planning, found)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 64;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    result->rows = 64;
-    result->columns = 128;
-    result->depth = 32;
-    result->wave_rows = 32;
-    result->wave_columns = 32;
-    result->ahead = 1;
-    result->resident = 2;
-    return;
-}
-
 /* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With few rows,
-   groups mostly wait for loads, so more of them are resident. */
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result) {
-    int64_t ahead = (found->depth <= 64) ? 1 : 2;
+   groups mostly wait for loads, so more of them are resident. `channels` are those of one tap. */
+DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, dmlops_plan_UnitTile* result) {
+    int is_windowed = found->column_axis == -1;
+    int64_t depth = (is_windowed && (dmlops_modulo(channels, 64) > 0)) ? 32 : 64;
+    int64_t ahead = (is_windowed || (found->depth <= 64)) ? 1 : 2;
     if (found->rows <= 16) {
         result->rows = 16;
         result->columns = 64;
-        result->depth = 64;
+        result->depth = depth;
         result->wave_rows = 16;
         result->wave_columns = 16;
         result->ahead = ahead;
         result->resident = 4;
         return;
     }
-    if ((found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128)) {
+    int is_shallow = (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
+    if (is_shallow && !is_windowed) {
         result->rows = 32;
         result->columns = 32;
-        result->depth = 64;
+        result->depth = depth;
         result->wave_rows = 16;
         result->wave_columns = 16;
         result->ahead = ahead;
@@ -29748,7 +29732,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     dmlops_plan_UnitTile large;
     large.rows = 128;
     large.columns = 128;
-    large.depth = 64;
+    large.depth = depth;
     large.wave_rows = 64;
     large.wave_columns = 32;
     large.ahead = 1;
@@ -29757,9 +29741,9 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         dmlops_plan_UnitTile pair;
         pair.rows = 128;
         pair.columns = 128;
-        pair.depth = 64;
+        pair.depth = is_windowed ? 32 : 64;
         pair.wave_rows = 64;
-        pair.wave_columns = 64;
+        pair.wave_columns = is_windowed ? 32 : 64;
         pair.ahead = 1;
         pair.resident = 2;
         if (dmlops_plan_is_for_pairs(planning, found, &pair)) {
@@ -29772,7 +29756,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     dmlops_plan_UnitTile half;
     half.rows = 64;
     half.columns = 128;
-    half.depth = 64;
+    half.depth = depth;
     half.wave_rows = 32;
     half.wave_columns = 32;
     half.ahead = ahead;
@@ -29784,7 +29768,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     dmlops_plan_UnitTile square;
     square.rows = 64;
     square.columns = 64;
-    square.depth = 64;
+    square.depth = depth;
     square.wave_rows = 32;
     square.wave_columns = 32;
     square.ahead = ahead;
@@ -29797,7 +29781,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     dmlops_plan_UnitTile wide;
     wide.rows = 32;
     wide.columns = 128;
-    wide.depth = 64;
+    wide.depth = depth;
     wide.wave_rows = 32;
     wide.wave_columns = 16;
     wide.ahead = ahead;
@@ -29809,7 +29793,7 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     dmlops_plan_UnitTile small;
     small.rows = 32;
     small.columns = 64;
-    small.depth = 64;
+    small.depth = depth;
     small.wave_rows = 32;
     small.wave_columns = 16;
     small.ahead = ahead;
@@ -29818,9 +29802,19 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         *result = small;
         return;
     }
+    if (is_windowed) {
+        result->rows = 32;
+        result->columns = 32;
+        result->depth = depth;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = ahead;
+        result->resident = resident;
+        return;
+    }
     result->rows = 16;
     result->columns = 64;
-    result->depth = 64;
+    result->depth = depth;
     result->wave_rows = 16;
     result->wave_columns = 16;
     result->ahead = ahead;
@@ -29883,29 +29877,19 @@ DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const d
     return;
 }
 
-/* Whether a convolution has enough rows for tiles 128 high, which load less per product, and enough such tiles. */
-DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
-        found, 128, 128) >= 32);
-}
-
 /* How groups share the work. k is split where there are few tiles, if that gains more than adding up the partial sums
    costs. */
 DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, dmlops_plan_Split* result) {
+    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, int is_phased, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t enough = dmlops_multiply(tile->resident, 128);
-    int64_t parts = 1;
-    if (found->column_axis != -1) {
-        parts = dmlops_plan_unit_parts(planning, found, tile);
-    } else {
-        if ((row->taps == 1) && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
-            int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning,
-                enough, groups);
-            parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);
-        }
+    int64_t enough = 256;
+    int64_t parts = (row->taps == 1) ? dmlops_plan_unit_parts(planning, found, tile) : 1;
+    if (is_phased && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+        int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
+            groups);
+        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);
     }
     dmlops_plan_split_into(planning, parts, found->depth, dmlops_multiply(tile->depth, row->taps), down, across,
         result);
@@ -29942,31 +29926,27 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_row_of(planning, told, shader, given, &row);
     dmlops_plan_Matrices found;
     dmlops_plan_in_rows(planning, given, window, &row, &found);
+    int is_phased = dmlops_plan_is_divided(planning, window);
     dmlops_plan_UnitTile tile;
-    dmlops_plan_unit_tile_for(planning, &found, &tile);
-    if (is_windowed) {
+    dmlops_plan_unit_tile_for(planning, &found, told->factors.depth, &tile);
+    if (is_phased) {
         dmlops_plan_UnitTile made_1;
-        dmlops_plan_window_tile_for(planning, &found, told->factors.depth, &made_1);
+        dmlops_plan_phase_tile_for(planning, &found, &made_1);
         tile = made_1;
     }
-    if (dmlops_plan_is_divided(planning, window)) {
+    if (row.taps > 1) {
         dmlops_plan_UnitTile made_2;
-        dmlops_plan_phase_tile_for(planning, &found, &made_2);
+        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_2);
         tile = made_2;
     }
-    if (row.taps > 1) {
-        dmlops_plan_UnitTile made_3;
-        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_3);
-        tile = made_3;
-    }
     dmlops_plan_Split split;
-    dmlops_plan_unit_split(planning, &found, &tile, &row, &split);
+    dmlops_plan_unit_split(planning, &found, &tile, &row, is_phased, &split);
     dmlops_plan_Halves left;
     dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
     dmlops_plan_Halves right;
     dmlops_plan_right_of(planning, told, shader, &found, &right);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
-        dmlops_plan_is_divided(planning, window));
+        is_phased);
     int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
         1);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
@@ -29974,9 +29954,9 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Matrices factors;
     factors = found;
     if (is_copied) {
-        dmlops_plan_Matrices made_4;
-        dmlops_plan_copied(planning, &found, 8, &made_4);
-        factors = made_4;
+        dmlops_plan_Matrices made_3;
+        dmlops_plan_copied(planning, &found, 8, &made_3);
+        factors = made_3;
     }
     int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
     int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
@@ -29990,18 +29970,18 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_define_matrices(planning, told, shader, &found, tile.depth, row.taps);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_5;
-    made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_5);
+    dmlops_plan_Buffer made_4;
+    made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
     int64_t number = contracted->number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
         contracted->left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 made_6;
-    dmlops_plan_window_words(planning, told, shader, &made_6);
+    dmlops_plan_int_96 made_5;
+    dmlops_plan_window_words(planning, told, shader, &made_5);
     dmlops_plan_CommonConstants common;
     common.split = split;
-    dmlops_plan_int_96_copy(&common.window, &made_6);
+    dmlops_plan_int_96_copy(&common.window, &made_5);
     common.known = known;
     if (is_copied) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
@@ -30009,26 +29989,26 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right.is_along);
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 3),
             copied_items);
+        dmlops_plan_Halves made_6;
+        made_6.is_along = left.is_along;
+        made_6.vector = 8;
+        left = made_6;
         dmlops_plan_Halves made_7;
-        made_7.is_along = left.is_along;
+        made_7.is_along = right.is_along;
         made_7.vector = 8;
-        left = made_7;
-        dmlops_plan_Halves made_8;
-        made_8.is_along = right.is_along;
-        made_8.vector = 8;
-        right = made_8;
+        right = made_7;
     }
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
             dmlops_plan_in_order(planning, &found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_9;
-        made_9.is_along = 1;
-        made_9.vector = 8;
-        left = made_9;
-        dmlops_plan_Matrices made_10;
-        dmlops_plan_ordered(planning, &found, output, &made_10);
-        factors = made_10;
+        dmlops_plan_Halves made_8;
+        made_8.is_along = 1;
+        made_8.vector = 8;
+        left = made_8;
+        dmlops_plan_Matrices made_9;
+        dmlops_plan_ordered(planning, &found, output, &made_9);
+        factors = made_9;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);

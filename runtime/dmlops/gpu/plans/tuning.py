@@ -134,16 +134,18 @@ TILE_SHALLOW = 256  # NVIDIA H200: 1.2 to 1.35 times as fast with 64 to 256
 "products per sum up to which that holds"
 TILE_SMALL_DEPTH = 32  # NVIDIA H200: 64 at 0.90
 "depth of such a tile"
-TILE_FEW = 32  # NVIDIA H200: 16 at 0.88, 64 at 1.01, 128 at 1.01
-"tiles of a convolution up to which most of a GPU is idle even with split k"
 TILE_FEW_PHASES = 300  # NVIDIA H200: 32 at 0.66 to 0.85 with 128 and 256 tiles
-"the same for phases, whose partial sums take longer to add up"
+"tiles of 64 x 128 of phases up to which smaller tiles are used: their partial sums take longer to add up"
 TILE_PART = 640  # NVIDIA H200: 384 and 512 at 0.99
 "products in a part of k, at least"
 TILE_SMALL_PART = 96  # NVIDIA H200: 128 and 192 at 0.99
 "the same with tiles of half the size, for less work"
 TILE_GATHERED_PART = 128  # NVIDIA H200: 256 at 0.89
 "the same with a window"
+TILE_DEEP = 2048  # NVIDIA H200: 1024 and 4096 at 0.99
+"products per sum with a window from which splitting k beats smaller tiles; half of it for the smallest"
+TILE_WINDOW_PARTS = 8  # NVIDIA H200: 9 and 18 at 0.83
+"parts of k with a window and small tiles, at most"
 TILE_DIRECT_ROWS = 4  # not measured
 "rows per channel group from which tiles pay; below, windows slide over the input"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
@@ -152,15 +154,11 @@ SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
 "groups with matrix units that saturate a GPU, also in attention and sums; half of what thin matrices need"
 UNITS_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
-"products in a part of k, at least"
+"products in a part of k, at least; k is split from four times as many"
 UNITS_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
 "the same with a window"
-UNITS_DEEP = 2048  # NVIDIA H200: 1024 at 0.98, 1280 to 3072 at 1.00
-"products per sum from which k is split; from half of it, two of the largest tiles run at once"
 UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
 "parts of k, at most"
-UNITS_TALL = 32  # not measured
-"tiles 128 rows high from which convolutions use them; with fewer, tiles are smaller"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
 "products per sum up to which 32 x 32 tiles are faster if there are few"
 UNITS_TAPS = 7  # not measured

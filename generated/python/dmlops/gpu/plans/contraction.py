@@ -31,8 +31,8 @@ from .told import NO_MEMBER, NONE
 from .tuning import (
     MULTIPROCESSORS,
     SINGLE_THREADS,
+    TILE_DEEP,
     TILE_DEPTH,
-    TILE_FEW,
     TILE_FEW_PHASES,
     TILE_FEW_ROWS,
     TILE_GATHERED_DEPTH,
@@ -44,6 +44,7 @@ from .tuning import (
     TILE_SMALL_DEPTH,
     TILE_SMALL_PART,
     TILE_WALK,
+    TILE_WINDOW_PARTS,
 )
 
 
@@ -70,8 +71,7 @@ def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
     """The tile for these matrices: as large as leaves enough of them, with k split where it is deep. For
     phases, small tiles are cheaper than splitting k. `channels` are those of one tap."""
     if found.column_axis == NONE:
-        depth = TILE_DEPTH if channels % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH
-        return gathered_tile_for(found, is_phased, depth)
+        return gathered_tile_for(found, is_phased, channels)
     if found.rows <= 16:
         return Tile(16, 128, TILE_DEPTH, 4, 4, 4, TILE_SMALL_PART)
     if is_small(found):
@@ -98,16 +98,29 @@ def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
     return Tile(32, 64, depth, 4, 4, 3, TILE_SMALL_PART)
 
 
-def gathered_tile_for(found: Matrices, is_phased: bool, depth: int) -> Tile:
-    """The tile for matrices with a window: wide ones, which amortize the cost of gathering."""
+def gathered_tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
+    """The tile for matrices with a window: wide ones amortize the cost of gathering, but smaller ones that
+    fill the multiprocessors are better than splitting k."""
+    depth = TILE_DEPTH if channels % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH
     if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, depth, 4, 4, 4, TILE_GATHERED_PART)
-    tiles = tiles_of(found, 64, 128)
+    large = Tile(64, 128, depth, 8, 8, 4, TILE_GATHERED_PART)
+    half = Tile(32, 128, depth, 4, 8, 4, TILE_GATHERED_PART)
+    tiles = tiles_of(found, large.rows, large.columns)
     # With three of them on each multiprocessor, the rest would run last, in a round of its own.
     is_tail = tiles > 3 * MULTIPROCESSORS and tiles < 4 * MULTIPROCESSORS
-    if tiles <= (TILE_FEW_PHASES if is_phased else TILE_FEW) or is_tail:
-        return Tile(32, 128, depth, 4, 8, 4, TILE_GATHERED_PART)
-    return Tile(64, 128, depth, 8, 8, 4, TILE_GATHERED_PART)
+    enough = TILE_FEW_PHASES if is_phased else 2 * MULTIPROCESSORS
+    if tiles > enough and not is_tail:
+        return large
+    if is_phased:
+        return half
+    if found.depth >= TILE_DEEP and 4 * tiles >= 3 * MULTIPROCESSORS:
+        return large
+    if tiles_of(found, half.rows, half.columns) >= TILE_MANY:
+        return half._replace(resident=3)
+    is_split = found.depth >= TILE_DEEP // 2 or 5 * tiles_of(found, 32, 64) < 3 * MULTIPROCESSORS
+    part = max(TILE_GATHERED_PART, ceil_div(found.depth, TILE_WINDOW_PARTS)) if is_split else found.depth
+    return Tile(32, 64, TILE_SMALL_DEPTH if channels % TILE_SMALL_DEPTH == 0 else depth, 4, 4, 5, part)
 
 
 def tile_rounds(found: Matrices, tile: Tile) -> int:

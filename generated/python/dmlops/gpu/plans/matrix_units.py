@@ -54,7 +54,6 @@ from .tuning import (
     UNITS_REACH,
     UNITS_ROWS,
     UNITS_SHALLOW,
-    UNITS_TALL,
     UNITS_TAPS,
     UNITS_WINDOW_PART,
 )
@@ -175,47 +174,40 @@ def has_room(tile: UnitTile, row: Row) -> bool:
     return left + right < UNITS_MEMORY // 16
 
 
-def window_tile_for(found: Matrices, channels: int) -> UnitTile:
-    """The tile for matrices with a window: as large as leaves enough of them. `channels` are those of one
-    tap."""
-    tiles = tiles_of(found, 64, 128)
-    if tiles < UNITS_GROUPS:
-        return UnitTile(32, 64, 64 if channels % 64 == 0 else 32, 32, 16, 1, 2)
-    if tiles < 2 * UNITS_GROUPS and found.right.vector > 1:
-        return UnitTile(64, 64, 64, 32, 32, 1, 2)
-    if is_tall(found):
-        return UnitTile(128, 128, 32, 64, 32, 1, 2)
-    return UnitTile(64, 128, 32, 32, 32, 1, 2)
-
-
-def unit_tile_for(found: Matrices) -> UnitTile:
+def unit_tile_for(found: Matrices, channels: int) -> UnitTile:
     """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With
-    few rows, groups mostly wait for loads, so more of them are resident."""
-    ahead = 1 if found.depth <= 64 else 2
+    few rows, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap."""
+    is_windowed = found.column_axis == NONE
+    depth = 32 if is_windowed and channels % 64 > 0 else 64
+    ahead = 1 if is_windowed or found.depth <= 64 else 2
     if found.rows <= 16:
-        return UnitTile(16, 64, 64, 16, 16, ahead, 4)
-    if found.depth <= UNITS_SHALLOW and tiles_of(found, 32, 32) < UNITS_GROUPS:
-        return UnitTile(32, 32, 64, 16, 16, ahead, 1)
-    large = UnitTile(128, 128, 64, 64, 32, 1, 1)
+        return UnitTile(16, 64, depth, 16, 16, ahead, 4)
+    is_shallow = found.depth <= UNITS_SHALLOW and tiles_of(found, 32, 32) < UNITS_GROUPS
+    if is_shallow and not is_windowed:
+        return UnitTile(32, 32, depth, 16, 16, ahead, 1)
+    large = UnitTile(128, 128, depth, 64, 32, 1, 1)
     if min(found.rows, found.columns) > 64 and occupies_most(found, large):
-        pair = UnitTile(128, 128, 64, 64, 64, 1, 2)
+        # Gathering takes registers, which leaves none for larger shares of waves.
+        pair = UnitTile(128, 128, 32 if is_windowed else 64, 64, 32 if is_windowed else 64, 1, 2)
         if is_for_pairs(found, pair):
             return pair
         return large
-    half = UnitTile(64, 128, 64, 32, 32, ahead, 1)
+    half = UnitTile(64, 128, depth, 32, 32, ahead, 1)
     if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
         return half
-    square = UnitTile(64, 64, 64, 32, 32, ahead, 1)
+    square = UnitTile(64, 64, depth, 32, 32, ahead, 1)
     if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
         return square
     resident = 2 if found.rows <= TILE_FEW_ROWS else 1
-    wide = UnitTile(32, 128, 64, 32, 16, ahead, resident)
+    wide = UnitTile(32, 128, depth, 32, 16, ahead, resident)
     if found.rows <= TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, wide):
         return wide
-    small = UnitTile(32, 64, 64, 32, 16, ahead, resident)
+    small = UnitTile(32, 64, depth, 32, 16, ahead, resident)
     if occupies_most(found, small):
         return small
-    return UnitTile(16, 64, 64, 16, 16, ahead, resident)
+    if is_windowed:
+        return UnitTile(32, 32, depth, 16, 16, ahead, resident)
+    return UnitTile(16, 64, depth, 16, 16, ahead, resident)
 
 
 def phase_tile_for(found: Matrices) -> UnitTile:
@@ -232,22 +224,14 @@ def phase_tile_for(found: Matrices) -> UnitTile:
     return UnitTile(64, 64, 64, 32, 32, 1, 2)
 
 
-def is_tall(found: Matrices) -> bool:
-    """Whether a convolution has enough rows for tiles 128 high, which load less per product, and enough such
-    tiles."""
-    return ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= UNITS_TALL
-
-
-def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
+def unit_split(found: Matrices, tile: UnitTile, row: Row, is_phased: bool) -> Split:
     """How groups share the work. k is split where there are few tiles, if that gains more than adding up the
     partial sums costs."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
     groups = times(down * across, found.count)
-    enough = tile.resident * UNITS_GROUPS
-    parts = 1
-    if found.column_axis != NONE:
-        parts = unit_parts(found, tile)
-    elif row.taps == 1 and found.columns % 4 == 0 and groups < enough:
+    enough = 2 * UNITS_GROUPS
+    parts = unit_parts(found, tile) if row.taps == 1 else 1
+    if is_phased and found.columns % 4 == 0 and groups < enough:
         # With tall tiles, one group too many would cost a whole further round.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
         parts = max(min(wanted, found.depth // UNITS_WINDOW_PART, UNITS_MOST_PARTS), 1)
@@ -275,17 +259,16 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     is_windowed = given.column_axis == NONE
     row = row_of(told, shader, given)
     found = in_rows(given, window, row)
-    tile = unit_tile_for(found)
-    if is_windowed:
-        tile = window_tile_for(found, told.factors.depth)
-    if is_divided(window):
+    is_phased = is_divided(window)
+    tile = unit_tile_for(found, told.factors.depth)
+    if is_phased:
         tile = phase_tile_for(found)
     if row.taps > 1:
         tile = row_tile_for(found, told.factors.depth, row)
-    split = unit_split(found, tile, row)
+    split = unit_split(found, tile, row, is_phased)
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
     right = right_of(told, shader, found)
-    is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
+    is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_phased)
     is_copied = not is_windowed and pays_to_copy(found, min(left.vector, right.vector) == 1)
     whole = times(times(found.rows, found.columns), found.count)
     part_words = whole * split.parts if split.parts > 1 else 0

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from .loops import ceil_div, times
 from .matrices import Matrices, tiles_of
-from .tuning import MULTIPROCESSORS, UNITS_DEEP, UNITS_MOST_PARTS, UNITS_PART
+from .told import NONE
+from .tuning import MULTIPROCESSORS, UNITS_MOST_PARTS, UNITS_PART, UNITS_WINDOW_PART
 
 WAVE = 32  # threads
 
@@ -32,11 +33,12 @@ def unit_threads(tile: UnitTile) -> int:
 
 
 def unit_parts(found: Matrices, tile: UnitTile) -> int:
-    """The parts of k of plain matrices: if it is deep, as many as fill the multiprocessors."""
-    if found.depth < UNITS_DEEP or found.columns % 4 > 0:
+    """The parts of k: as many as fill the multiprocessors, if it is deep enough for four."""
+    least = UNITS_WINDOW_PART if found.column_axis == NONE else UNITS_PART
+    if found.depth < 4 * least or found.columns % 4 > 0:
         return 1
     wanted = tile.resident * MULTIPROCESSORS // tiles_of(found, tile.rows, tile.columns)
-    return max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
+    return max(min(wanted, found.depth // least, UNITS_MOST_PARTS), 1)
 
 
 def occupies_most(found: Matrices, tile: UnitTile) -> bool:
@@ -46,8 +48,8 @@ def occupies_most(found: Matrices, tile: UnitTile) -> bool:
 
 
 def is_for_pairs(found: Matrices, tile: UnitTile) -> bool:
-    """Whether a large tile is best multiplied by few waves, so that two groups are resident. A round of pairs
-    takes five thirds of the time of a round of single groups, and is worth three parts of k, but not two."""
+    """Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five
+    thirds of the time of a round of single groups, and is worth three parts of k, but not two."""
     tiles = tiles_of(found, tile.rows, tile.columns)
     if tiles > MULTIPROCESSORS:
         return 5 * ceil_div(tiles, 2 * MULTIPROCESSORS) < 3 * ceil_div(tiles, MULTIPROCESSORS)
