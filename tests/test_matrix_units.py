@@ -64,6 +64,7 @@ PRODUCTS = {
     "with gaps": product(
         half(18, 29, strides=(61, 2)), half(30, 29, strides=(42, 1)), half(18, 30, strides=(0, 1)), "NT"
     ),
+    "in parts, odd columns": product(half(2, 40, 2056), half(2, 2056, 35), half(2, 40, 35)),
     "few rows, in parts": product(half(5, 2056), half(2056, 72), half(5, 72)),
     "some rows, in parts": product(half(40, 2056), half(2056, 72), None),
     "one matrix for all": product(half(3, 2, 20, 16), half(3, 2, 16, 24, strides=(0, 0, 24, 1)), None),
@@ -87,6 +88,7 @@ WINDOWS = {
     "in parts": convolution(
         half(1, 128, 6, 6), half(36, 128, 3, 3), FusedActivation=dmlops.make.activation_tanh()
     ),
+    "in parts, odd pixels": convolution(half(1, 128, 7, 7), half(36, 128, 3, 3)),
     "backward": spread(half(2, 32, 9, 7), half(32, 20, 3, 3)),
     "backward, in twos": spread(half(2, 32, 9, 7), half(32, 20, 4, 4), Strides=2),
     "backward, groups, few channels": spread(
@@ -187,6 +189,8 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("odd sizes", {"LEFT_VECTOR": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
         ("in twos", {"LEFT_VECTOR": 2, "RIGHT_VECTOR": 2}),
         ("few rows, in parts", {"TILE_ROWS": 16, "IN_PARTS": 1}),
+        ("in parts, odd columns", {"IN_PARTS": 1}),
+        ("in parts, odd pixels", {"IN_PARTS": 1}),
         ("whole places", {"ORDERED": 1, "WHOLE_TAPS": 1, "RIGHT_VECTOR": 1}),
         ("few channels", {"ORDERED": 1, "WHOLE_TAPS": 0}),
         ("one place", {"ORDERED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),

@@ -104,6 +104,7 @@ CASES = {
         "MatrixMultiplyInteger", of(S, 3, 20, 16, strides=(0, 16, 1)), of(S, 3, 16, 20), "INT32", "Ab"
     ),
     "in parts": product("MatrixMultiplyInteger", of("UINT8", 5, 1030), of(S, 1030, 12), "INT32", "ab"),
+    "in parts, odd": product("MatrixMultiplyInteger", of("UINT8", 5, 2049), of(S, 2049, 13), "INT32", "ab"),
     "to floats": product(
         "MatrixMultiplyIntegerToFloat", of("UINT8", 18, 20), of(S, 20, 24), F, "ab",
         **SCALES, BiasTensor=of(F, 18, 24),
@@ -153,7 +154,7 @@ LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256,
 
 
 ORDERED = set(WINDOWS) - {"one place"}
-IN_PARTS = {"in parts", "a window, in parts"}
+IN_PARTS = {"in parts", "in parts, odd", "a window, in parts"}
 UNITS, DOTS = Capability.BYTE_UNITS, Capability.DOT_PRODUCTS
 BOTH = UNITS | DOTS
 CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 4433, 5345, 6018, 6019, 6022}

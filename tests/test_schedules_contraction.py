@@ -231,6 +231,7 @@ CASES = {
         of("FLOAT16", 18, 30, strides=(0, 1)), "NT", dmlops.make.activation_leaky_relu(Alpha=0.1),
     ),
     "in parts": product(of("FLOAT32", 5, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 5, 12)),
+    "in parts, odd": product(of("FLOAT32", 20, 1030), of("FLOAT32", 1030, 13), of("FLOAT32", 20, 13)),
 }  # fmt: skip
 
 
@@ -405,7 +406,8 @@ def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
         assert gpu.planned(desc).dispatches[0].defines["PASS"] == 2
     small = product(of("FLOAT32", 8, 8), of("FLOAT32", 8, 8), None)
     assert [one.defines["PASS"] for one in gpu.planned(small).dispatches] == [0, 1]
-    assert len(gpu.planned(CASES["in parts"]).dispatches) == 2
+    for name in ("in parts", "in parts, odd"):
+        assert len(gpu.planned(CASES[name]).dispatches) == 2
     large = product(of("FLOAT32", 4096, 64), of("FLOAT32", 64, 4096), None)
     assert gpu.planned(large).dispatches[0].defines["TILE_ROWS"] == 128
     monkeypatch.setattr(matrices, "TILE_PRODUCTS", 0)

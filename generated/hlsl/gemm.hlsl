@@ -26,7 +26,6 @@
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
-//   PART_VECTOR  adjacent elements of a row whose partial sums a thread adds up at once, in pass 3: 1 or 4
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
@@ -115,9 +114,7 @@ typedef uint4 ScratchBuffer;
 typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#if PASS == 3
-typedef vector<uint, PART_VECTOR> ScratchBuffer;
-#elif ORDERED || PASS > 3
+#if ORDERED || PASS > 2
 typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
@@ -1248,26 +1245,31 @@ uint OffsetOf(List at)
     return offset;
 }
 
+// The words that a row's partial sums take up: whole vectors
+uint PartPitch()
+{
+    return (matrixColumns + 3) / 4 * 4;
+}
+
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
+    return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
 }
 
 #if PASS == 3
-// Second pass of split-K: a thread adds up the partial sums of one element, or of adjacent ones in a row, in a fixed
-// order.
+// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
 void AddParts(uint item)
 {
-    const uint across = matrixColumns / PART_VECTOR;
+    const uint across = PartPitch() / 4;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before this one
+    const uint above = item / across, column = item % across * 4;  // `above`: rows before this one
     const uint number = above / matrixRows, row = above - number * matrixRows;
     List at = PlaceOf(number, row, column);
-    vector<float, PART_VECTOR> totals = 0;
+    float4 totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[PartOf(part, number, row, column) / PART_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
@@ -1276,9 +1278,10 @@ void AddParts(uint item)
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     [unroll]
-    for (uint n = 0; n < PART_VECTOR; n++)
+    for (uint n = 0; n < 4; n++)
     {
-        StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        if (column + n < matrixColumns)
+            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
         GoOn(at);
     }
 #endif
@@ -1291,7 +1294,7 @@ static const uint atOnce = 128 / A_BITS;  // elements in 16 bytes
 // Where the copies start in scratch, in elements: after the partial sums
 uint OrderedFirst()
 {
-    return IN_PARTS ? (parts * matrices * matrixRows * matrixColumns + 3) / 4 * atOnce : 0;
+    return IN_PARTS ? parts * matrices * matrixRows * (PartPitch() / 4) * atOnce : 0;
 }
 
 // The 16-byte vectors that a copied factor takes up; `lines` are its rows or columns

@@ -87,10 +87,10 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
 #endif
-#if PASS == 1
-typedef uint4 ScratchBuffer;
-#elif PASS == 3
+#if PASS == 3
 typedef vector<uint, RIGHT_VECTOR / 4> ScratchBuffer;
+#elif PASS >= 1
+typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
 #endif
@@ -1331,30 +1331,36 @@ uint OffsetOf(List at)
     return offset;
 }
 
+// The words that a row's partial sums take up: whole vectors
+uint PartPitch()
+{
+    return (matrixColumns + 3) / 4 * 4;
+}
+
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
+    return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
 }
 
 #if PASS == 2
-// Second pass of split-K: a thread adds up the partial sums of one element, or of adjacent ones in a row, in a fixed
-// order.
+// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
 void AddParts(uint item)
 {
-    const uint across = matrixColumns;
+    const uint across = PartPitch() / 4;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across;  // `above`: rows before this one
+    const uint above = item / across, column = item % across * 4;  // `above`: rows before this one
     const uint number = above / matrixRows, row = above - number * matrixRows;
     List at = PlaceOf(number, row, column);
-    vector<int, 1> totals = 0;
+    int4 totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[PartOf(part, number, row, column)]);
+        totals += asint(scratch[PartOf(part, number, row, column) / 4]);
     [unroll]
-    for (uint n = 0; n < 1; n++)
+    for (uint n = 0; n < 4; n++)
     {
-        StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        if (column + n < matrixColumns)
+            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
         GoOn(at);
     }
 }

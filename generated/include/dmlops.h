@@ -24641,6 +24641,9 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result);
+DMLOPS_CALLED int64_t dmlops_plan_partial_words(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split);
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result);
 DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24691,7 +24694,7 @@ DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dml
     dmlops_plan_Matrices* made, int64_t gathered);
 DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
-    part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
+    sums_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
     dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
@@ -27105,6 +27108,19 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
+/* The words of all partial sums; rows are padded to whole vectors. */
+DMLOPS_CALLED int64_t dmlops_plan_partial_words(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split) {
+    return (split->parts > 1) ? dmlops_plan_times(planning, dmlops_multiply(4, dmlops_plan_partial_vectors(planning,
+        found)), split->parts) : 0;
+}
+
+/* The vectors of four partial sums in one part. */
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning,
+        found->columns, 4)), found->count);
+}
+
 /* The constants of a window on the right factor as it is in memory; none if there is no window. */
 DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result) {
@@ -27346,7 +27362,7 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const 
 DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile) {
     int64_t least = (found->column_axis == -1) ? 256 : 512;
-    if ((found->depth < dmlops_multiply(4, least)) || (dmlops_modulo(found->columns, 4) > 0)) {
+    if (found->depth < dmlops_multiply(4, least)) {
         return 1;
     }
     int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
@@ -27578,7 +27594,7 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
     if ((found->column_axis != -1) && has_units) {
         parts = dmlops_plan_unit_parts(planning, found, tile);
     } else {
-        if ((dmlops_modulo(found->columns, 4) == 0) && (groups < 128)) {
+        if (groups < 128) {
             parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
                 dmlops_divide(found->depth, 256)), 8), 1);
         }
@@ -27713,10 +27729,9 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
     dmlops_plan_Split split;
     dmlops_plan_byte_split(planning, &made, &tile, has_units, &split);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
-    int64_t part_words = (split.parts > 1) ? dmlops_plan_times(planning, whole, split.parts) : 0;
+    int64_t sums_words = dmlops_plan_partial_words(planning, found, &split);
     int64_t items = dmlops_add(order.left_items, order.right_items);
-    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
+    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
         items, 4), 4), dmlops_divide(order.vector, 4)));
     if (words >= dmlops_divide(INT64_C(2147483648), 4)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
@@ -27773,7 +27788,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
     if (is_ordered) {
         dmlops_plan_ContractionParams params;
-        dmlops_plan_ordered_params(planning, told, shader, &made, &order, part_words, &common, &groups, &params);
+        dmlops_plan_ordered_params(planning, told, shader, &made, &order, sums_words, &common, &groups, &params);
         dmlops_put_ContractionParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, 1);
     } else {
@@ -27783,7 +27798,8 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         dmlops_out_dispatch(planning, &groups, 0);
     }
     if (split.parts > 1) {
-        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1, whole);
+        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1,
+            dmlops_plan_partial_vectors(planning, found));
     }
 }
 
@@ -27815,7 +27831,7 @@ DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dml
 /* The constants of the pass that multiplies packed factors, which follow the partial sums in scratch. */
 DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
-    part_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
+    sums_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
     dmlops_plan_ContractionParams* result) {
     dmlops_plan_int_8 made_1;
     dmlops_plan_pixel_strides(planning, told, shader, order, &made_1);
@@ -27829,7 +27845,7 @@ DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const d
     tap.count = 0;
     dmlops_plan_int_64_insert(planning, &tap, tap.count, order->padded);
     dmlops_plan_int_64_insert(planning, &tap, tap.count, places);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, part_words));
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, sums_words));
     dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
     dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
     dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups, &tap, result);
@@ -27848,7 +27864,7 @@ DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const
     return;
 }
 
-/* Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up the partial sums of one element. The
+/* Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up four adjacent partial sums. The
    latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
@@ -28176,9 +28192,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_tile_for(planning, found, dmlops_plan_is_divided(planning, window), told->factors.depth, &tile);
     dmlops_plan_Split split;
     dmlops_plan_tile_split(planning, found, &tile, &split);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
-    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
-        split.parts), 4), 4) : 0;
+    int64_t sums_words = dmlops_plan_partial_words(planning, found, &split);
     int is_windowed = found->column_axis == -1;
     int is_ordered = dmlops_plan_is_put_in_order(planning, told, found);
     int is_copied = !is_windowed && (left->bits == 32) && (right->bits == 32);
@@ -28196,7 +28210,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
             dmlops_plan_row_pitch(planning, found)), found->count);
     }
-    int64_t words = dmlops_add(part_words, ordered_words);
+    int64_t words = dmlops_add(sums_words, ordered_words);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -28242,11 +28256,12 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         made_5 = *found;
         made_5.left = made_4;
         factors = made_5;
-        first = part_words;
+        first = sums_words;
     }
     dmlops_plan_dispatch_tiles(planning, told, shader, &factors, first, &common, &tile, is_ordered || is_copied);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_items(planning, told, shader, &factors, first, &common, dmlops_add(number, 1), whole);
+        dmlops_plan_dispatch_items(planning, told, shader, &factors, first, &common, dmlops_add(number, 1),
+            dmlops_plan_partial_vectors(planning, found));
     }
 }
 
@@ -28298,12 +28313,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_out_dispatch(planning, &groups, is_ordered);
 }
 
-/* Pass `number`, in which each thread packs or copies four elements of a factor, or adds up the partial sums of one
-   element. The latter waits for these. */
+/* Pass `number`, in which each thread packs or copies four elements of a factor, or adds up four adjacent partial sums.
+   The latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
     int is_last = number == dmlops_add(shader->contracted.number, 1);
+    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
+        shader->contracted.output, told->tensors.count)]) : 1;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads, 256, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
@@ -28314,10 +28331,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const d
     if (!is_last && (found->column_axis != -1)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
-    if (is_last) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PART_VECTOR"), 1);
-    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
     dmlops_plan_ContractionParams made_1;
     dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
@@ -29886,7 +29900,7 @@ DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlop
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
     int64_t enough = 256;
     int64_t parts = (row->taps == 1) ? dmlops_plan_unit_parts(planning, found, tile) : 1;
-    if (is_phased && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+    if (is_phased && (groups < enough)) {
         int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
             groups);
         parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);
@@ -29949,8 +29963,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         is_phased);
     int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
         1);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
-    int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
+    int64_t sums_words = dmlops_plan_partial_words(planning, &found, &split);
     dmlops_plan_Matrices factors;
     factors = found;
     if (is_copied) {
@@ -29959,7 +29972,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         factors = made_3;
     }
     int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
-    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
+    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
         &found) : copied_items));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
@@ -30001,7 +30014,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
             dmlops_plan_in_order(planning, &found));
-        first = dmlops_multiply(2, part_words);
+        first = dmlops_multiply(2, sums_words);
         dmlops_plan_Halves made_8;
         made_8.is_along = 1;
         made_8.vector = 8;
@@ -30030,7 +30043,8 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1), whole);
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1),
+            dmlops_plan_partial_vectors(planning, &found));
     }
 }
 
@@ -30067,7 +30081,8 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
 }
 
-/* Pass `number`, in which each thread packs one item, or adds up partial sums. The latter waits for these. */
+/* Pass `number`, in which each thread packs one item, or adds up four adjacent partial sums. The latter waits for
+   these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
@@ -30075,15 +30090,13 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     int is_last = number == dmlops_add(contracted->number, 1);
     int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
         contracted->output, told->tensors.count)]) : 1;
-    int64_t at_once = (is_last && (dmlops_modulo(found->columns, 4) == 0)) ? 4 : 1;
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_divide(threads, at_once), 256, 1, &groups);
+    dmlops_plan_grid(planning, threads, 256, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_VECTOR"), at_once);
     dmlops_plan_ContractionParams params;
     dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
@@ -30977,9 +30990,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Lanes share;
     dmlops_plan_lanes_for(planning, matrices, vector, &share);
     const dmlops_plan_Split * split = &share.split;
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, matrices->rows, matrices->columns),
-        matrices->count);
-    int64_t words = (split->parts > 1) ? dmlops_plan_times(planning, whole, split->parts) : 0;
+    int64_t words = dmlops_plan_partial_words(planning, matrices, split);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -31026,7 +31037,8 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     if (split->parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, matrices, 0, &common, dmlops_add(number, 1), whole);
+        dmlops_plan_dispatch_single(planning, told, shader, matrices, 0, &common, dmlops_add(number, 1),
+            dmlops_plan_partial_vectors(planning, matrices));
     }
 }
 

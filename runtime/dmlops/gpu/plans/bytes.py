@@ -19,6 +19,8 @@ from .contraction_passes import (
     ContractionParams,
     Split,
     contraction_params,
+    partial_vectors,
+    partial_words,
     split_into,
     strided_words,
     tapped_params,
@@ -129,7 +131,7 @@ def byte_split(found: Matrices, tile: UnitTile, has_units: bool) -> Split:
     parts = 1
     if found.column_axis != NONE and has_units:
         parts = unit_parts(found, tile)
-    elif found.columns % 4 == 0 and groups < BYTES_GROUPS:
+    elif groups < BYTES_GROUPS:
         parts = max(min(ceil_div(BYTES_GROUPS, groups), found.depth // BYTES_PART, BYTES_MOST_PARTS), 1)
     return split_into(parts, found.depth, tile.depth, down, across)
 
@@ -201,10 +203,9 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or stored == 4)  # else atomics
     tile = byte_tile_for(made, has_units)
     split = byte_split(made, tile, has_units)
-    whole = times(times(found.rows, found.columns), found.count)
-    part_words = times(whole, split.parts) if split.parts > 1 else 0
+    sums_words = partial_words(found, split)
     items = order.left_items + order.right_items
-    words = part_words + times(ceil_div(items, 4) * 4, order.vector // 4)
+    words = sums_words + times(ceil_div(items, 4) * 4, order.vector // 4)
     if words >= MAX_COUNT // 4:  # the shader counts bytes there
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, told, shader, output)
@@ -241,12 +242,12 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
     if is_ordered:
-        params = ordered_params(out, told, shader, made, order, part_words, common, groups)
+        params = ordered_params(out, told, shader, made, order, sums_words, common, groups)
         out.dispatch(params, groups, True)
     else:
         out.dispatch(unordered_params(told, shader, found, common, groups), groups, False)
     if split.parts > 1:
-        dispatch_byte_items(out, told, shader, found, common, number + PARTS_PASS, 1, whole)
+        dispatch_byte_items(out, told, shader, found, common, number + PARTS_PASS, 1, partial_vectors(found))
 
 
 def define_lines(out: Planning, told: Definition, made: Matrices, gathered: int) -> None:
@@ -276,14 +277,14 @@ def ordered_params(
     shader: DefinitionShader,
     made: Matrices,
     order: InOrder,
-    part_words: int,
+    sums_words: int,
     common: CommonConstants,
     groups: Groups,
 ) -> ContractionParams:
     """The constants of the pass that multiplies packed factors, which follow the partial sums in scratch."""
     pixels = common._replace(window=strided_words(out, told, shader, pixel_strides(told, shader, order)))
     places = element_count(told.factors.window.sizes)
-    tap: Words = [order.padded, places, 4 * part_words, 0, made.left.matrix]
+    tap: Words = [order.padded, places, 4 * sums_words, 0, made.left.matrix]
     return tapped_params(told, shader, made, pixels, groups, tap)
 
 
@@ -306,8 +307,8 @@ def dispatch_byte_items(
     vector: int,
     items: int,
 ) -> None:
-    """Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up the partial sums of
-    one element. The latter waits for these."""
+    """Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up four adjacent partial
+    sums. The latter waits for these."""
     groups = grid(out, items, SINGLE_THREADS, 1)
     is_last = number == shader.contracted.number + PARTS_PASS
     out.define("PASS", number)

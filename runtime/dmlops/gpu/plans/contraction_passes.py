@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from .defined import Definition, DefinitionShader
 from .known import Eight, Known, Lists, eight
-from .loops import Words, ceil_div, element_count
+from .loops import Words, ceil_div, element_count, times
 from .matrices import Matrices
 from .phases import period
 from .planning import Planning
@@ -72,6 +72,16 @@ class ContractionParams(NamedTuple):
     elements: Words
     scalars: Words
     tap: Words
+
+
+def partial_words(found: Matrices, split: Split) -> int:
+    """The words of all partial sums; rows are padded to whole vectors."""
+    return times(4 * partial_vectors(found), split.parts) if split.parts > 1 else 0
+
+
+def partial_vectors(found: Matrices) -> int:
+    """The vectors of four partial sums in one part."""
+    return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
 
 
 def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> WindowWords:

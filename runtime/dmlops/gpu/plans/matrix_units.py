@@ -18,6 +18,8 @@ from .contraction_passes import (
     CommonConstants,
     Split,
     contraction_params,
+    partial_vectors,
+    partial_words,
     split_into,
     window_words,
 )
@@ -229,7 +231,7 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row, is_phased: bool) -> Sp
     groups = times(down * across, found.count)
     enough = 2 * UNITS_GROUPS
     parts = unit_parts(found, tile) if row.taps == 1 else 1
-    if is_phased and found.columns % 4 == 0 and groups < enough:
+    if is_phased and groups < enough:
         # With tall tiles, one group too many would cost a whole further round.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
         parts = max(min(wanted, found.depth // UNITS_WINDOW_PART, UNITS_MOST_PARTS), 1)
@@ -268,13 +270,12 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     right = right_of(told, shader, found)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_phased)
     is_copied = not is_windowed and pays_to_copy(found, min(left.vector, right.vector) == 1)
-    whole = times(times(found.rows, found.columns), found.count)
-    part_words = whole * split.parts if split.parts > 1 else 0
+    sums_words = partial_words(found, split)
     factors = found
     if is_copied:
         factors = copied(found, 8)
     copied_items = copied_words(factors, 8) // 4 if is_copied else 0
-    words = part_words + times(4, in_order(found) if is_ordered else copied_items)
+    words = sums_words + times(4, in_order(found) if is_ordered else copied_items)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, told, shader, output)
@@ -296,7 +297,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         right = Halves(right.is_along, 8)
     if is_ordered:
         dispatch_single(out, told, shader, found, first, common, number + EIGHTS_PASS, in_order(found))
-        first = 2 * part_words
+        first = 2 * sums_words
         left = Halves(True, 8)
         factors = ordered(found, output)
     out.define("PASS", number)
@@ -312,7 +313,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     params = contraction_params(told, shader, factors, first, common, groups)
     out.dispatch(params, groups, is_ordered or is_copied)
     if split.parts > 1:
-        dispatch_single(out, told, shader, found, first, common, number + PARTS_PASS, whole)
+        dispatch_single(out, told, shader, found, first, common, number + PARTS_PASS, partial_vectors(found))
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
@@ -347,18 +348,16 @@ def dispatch_single(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, in which each thread packs one item, or adds up partial sums. The latter waits for
-    these."""
+    """Pass `number`, in which each thread packs one item, or adds up four adjacent partial sums. The latter
+    waits for these."""
     contracted = shader.contracted
     is_last = number == contracted.number + PARTS_PASS
     vector = output_vector(found, told.tensors[contracted.output]) if is_last else 1
-    at_once = 4 if is_last and found.columns % 4 == 0 else 1
-    groups = grid(out, threads // at_once, SINGLE_THREADS, 1)
+    groups = grid(out, threads, SINGLE_THREADS, 1)
     out.define("PASS", number)
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", vector)
-    out.define("PART_VECTOR", at_once)
     params = contraction_params(told, shader, found, first, common, groups)
     out.dispatch(params, groups, is_last)

@@ -16,6 +16,8 @@ from .contraction_passes import (
     CommonConstants,
     Split,
     contraction_params,
+    partial_vectors,
+    partial_words,
     split_into,
     window_words,
 )
@@ -120,8 +122,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     vector = VECTOR_BITS // told.tensors[thin.right].bits
     share = lanes_for(matrices, vector)
     split = share.split
-    whole = times(times(matrices.rows, matrices.columns), matrices.count)
-    words = times(whole, split.parts) if split.parts > 1 else 0
+    words = partial_words(matrices, split)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     output = told.tensors[shader.contracted.output]
@@ -154,4 +155,6 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     params = contraction_params(told, shader, matrices, 0, common, groups)
     out.dispatch(params, groups, False)
     if split.parts > 1:
-        dispatch_single(out, told, shader, matrices, 0, common, number + PARTS_PASS, whole)
+        dispatch_single(
+            out, told, shader, matrices, 0, common, number + PARTS_PASS, partial_vectors(matrices)
+        )

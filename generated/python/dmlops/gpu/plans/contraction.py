@@ -16,6 +16,8 @@ from .contraction_passes import (
     CommonConstants,
     Split,
     contraction_params,
+    partial_vectors,
+    partial_words,
     split_into,
     window_words,
 )
@@ -161,8 +163,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     output = told.tensors[contracted.output]
     tile = tile_for(found, is_divided(window), told.factors.depth)
     split = tile_split(found, tile)
-    whole = times(times(found.rows, found.columns), found.count)
-    part_words = ceil_div(whole * split.parts, 4) * 4 if split.parts > 1 else 0
+    sums_words = partial_words(found, split)
     is_windowed = found.column_axis == NONE
     is_ordered = is_put_in_order(told, found)
     is_copied = not is_windowed and left.bits == 32 and right.bits == 32
@@ -173,7 +174,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     ordered_words = copied_words(factors, 4) if is_copied else 0
     if is_ordered:
         ordered_words = times(times(found.depth, row_pitch(found)), found.count)
-    words = part_words + ordered_words
+    words = sums_words + ordered_words
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, told, shader, output)
@@ -198,10 +199,10 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)
         factors = found._replace(left=Side(steps, pitch, times(found.depth, pitch), False, 4))
-        first = part_words
+        first = sums_words
     dispatch_tiles(out, told, shader, factors, first, common, tile, is_ordered or is_copied)
     if split.parts > 1:
-        dispatch_items(out, told, shader, factors, first, common, number + PARTS_PASS, whole)
+        dispatch_items(out, told, shader, factors, first, common, number + PARTS_PASS, partial_vectors(found))
 
 
 def define_matrices(
@@ -261,9 +262,10 @@ def dispatch_items(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, in which each thread packs or copies four elements of a factor, or adds up the partial
-    sums of one element. The latter waits for these."""
+    """Pass `number`, in which each thread packs or copies four elements of a factor, or adds up four adjacent
+    partial sums. The latter waits for these."""
     is_last = number == shader.contracted.number + PARTS_PASS
+    vector = output_vector(found, told.tensors[shader.contracted.output]) if is_last else 1
     groups = grid(out, threads, SINGLE_THREADS, 1)
     out.define("PASS", number)
     out.define("NUM_THREADS", SINGLE_THREADS)
@@ -272,7 +274,5 @@ def dispatch_items(
     out.define("RIGHT_VECTOR", found.right.vector if is_last else 1)
     if not is_last and found.column_axis != NONE:
         out.define("ORDERED", 1)
-    out.define("OUTPUT_VECTOR", 1)
-    if is_last:
-        out.define("PART_VECTOR", 1)
+    out.define("OUTPUT_VECTOR", vector)
     out.dispatch(contraction_params(told, shader, found, first, common, groups), groups, is_last)

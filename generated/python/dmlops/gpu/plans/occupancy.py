@@ -35,7 +35,7 @@ def unit_threads(tile: UnitTile) -> int:
 def unit_parts(found: Matrices, tile: UnitTile) -> int:
     """The parts of k: as many as fill the multiprocessors, if it is deep enough for four."""
     least = UNITS_WINDOW_PART if found.column_axis == NONE else UNITS_PART
-    if found.depth < 4 * least or found.columns % 4 > 0:
+    if found.depth < 4 * least:
         return 1
     wanted = tile.resident * MULTIPROCESSORS // tiles_of(found, tile.rows, tile.columns)
     return max(min(wanted, found.depth // least, UNITS_MOST_PARTS), 1)
