@@ -141,7 +141,7 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
     *((name, UnitTile(16, 64, 32, 16, 16, 1, 4)) for name in ("whole places", "one place, odd")),
     *((name, UnitTile(32, 128, 64, 32, 16, 1, 2)) for name in ("in parts", "one place")),
     *((name, UnitTile(64, 128, 32, 32, 64, 1, 1)) for name in ("backward, in twos", "backward, in parts")),
-    ("one place", UnitTile(64, 64, 64, 32, 32, 1, 1)),
+    ("one place", UnitTile(64, 64, 64, 32, 32, 1, 1)), ("one place", UnitTile(128, 128, 64, 64, 64, 1, 2)),
     ("in parts", UnitTile(128, 128, 64, 64, 32, 1, 1)),
 )  # fmt: skip
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value

@@ -54,7 +54,10 @@ CONVOLUTIONS = (
     *(Layer(64, 56, 256, 1), Layer(256, 56, 64, 1), Layer(256, 56, 512, 1, 2)),
     *(Layer(1024, 14, 256, 1), Layer(512, 7, 2048, 1)),
     *(Layer(64, 56, 64, 3), Layer(128, 28, 128, 3), Layer(256, 14, 256, 3), Layer(512, 7, 512, 3)),
+    *(Layer(64, 56, 256, 1, images=8), Layer(256, 14, 1024, 1, images=8)),
+    *(Layer(256, 14, 256, 3, images=8), Layer(512, 7, 512, 3, images=8)),
     *(Layer(64, 56, 64, 3, images=1), Layer(256, 14, 256, 3, images=1)),
+    *(Layer(1024, 14, 256, 1, images=1), Layer(512, 7, 2048, 1, images=1)),
     *(Layer(128, 56, 128, 3, 2), Layer(3, 224, 64, 7, 2)),
     *(Layer(128, 56, 128, 3, 1, 128), Layer(512, 28, 512, 3, 2, 512), Layer(960, 7, 960, 3, 1, 960)),
     *(Layer(240, 28, 240, 5, 1, 240), Layer(96, 56, 96, 5, 2, 96), Layer(96, 112, 96, 3, 1, 96, 1)),
@@ -169,13 +172,14 @@ def products() -> Iterator[Case]:
 def of_bytes() -> Iterator[Case]:
     """Products of 8-bit integers; torch has no such convolutions, only those of floats."""
 
-    def product(size: int, turned: bool = False) -> Case:
+    def product(rows: int, depth: int, columns: int, turned: bool = False) -> Case:
+        name = str(rows) if rows == depth == columns else f"{rows}x{depth}x{columns}"
         return drawn(
-            f"product {size}{' turned' if turned else ''} int8", "MATRIX_MULTIPLY_INTEGER",
+            f"product {name}{' turned' if turned else ''} int8", "MATRIX_MULTIPLY_INTEGER",
             {
-                "ATensor": tensor((size, size), "int8"),
-                "BTensor": tensor((size, size), "int8", (1, size) if turned else None),
-                "OutputTensor": tensor((size, size), "int32"),
+                "ATensor": tensor((rows, depth), "int8"),
+                "BTensor": tensor((depth, columns), "int8", (1, depth) if turned else None),
+                "OutputTensor": tensor((rows, columns), "int32"),
             },
             lambda torch, a, b: torch._int_mm(a, b),
         )  # fmt: skip
@@ -197,11 +201,13 @@ def of_bytes() -> Iterator[Case]:
             GroupCount=1,
         )  # fmt: skip
 
-    yield product(64)
+    yield product(64, 64, 64)
     yield convolution(16, 14, 32, 3, images=1)
     for size in (1024, 4096):
-        yield product(size)
-        yield product(size, turned=True)
+        yield product(size, size, size)
+        yield product(size, size, size, turned=True)
+    for rows, depth, columns in ((32, 4096, 4096), (128, 4096, 11008), (512, 768, 3072)):
+        yield product(rows, depth, columns, turned=True)
     yield convolution(64, 56, 256, 1)
     yield convolution(64, 56, 64, 3)
     yield convolution(256, 14, 256, 3)

@@ -2459,6 +2459,12 @@ static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSiz
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
+#define LEFT_FACTOR scratch
+#else
+#define LEFT_FACTOR filterTensor
+#endif
+
+#if RIGHT_VECTOR == 1
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
@@ -2473,25 +2479,32 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
         next[i] = (LeftBuffer)0;
         if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
-            next[i] = scratch[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+            next[i] = LEFT_FACTOR[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
 #else
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more.
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
+// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
 {
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
+    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
+    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
+        / LEFT_VECTOR;
     [unroll]
     for (uint i = 0; i < leftEach * leftPieces; i++)
     {
-        const uint number = thread + i / leftPieces * NUM_THREADS;
-        const uint row = number / (leftAcross / 8);
-        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
-        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
+        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
+        const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
+            + piece * neighbourStep;
+        const bool isThere = LEFT_ALONG
+            ? first + place.x < matrixRows && product + place.y < end
+            : first + place.y < matrixRows && product + place.x < end;
         next[i] = (LeftBuffer)0;
-        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
-            next[i] = filterTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+        if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
+            next[i] = LEFT_FACTOR[begin + further];
     }
 }
 #endif
@@ -2698,7 +2711,8 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 groupshared uint metNonFinite;
 #endif
 
-// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead, since gathering needs the registers.
+#if RIGHT_VECTOR == 1
+// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
     [unroll]
@@ -2731,6 +2745,51 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
         }
     }
 }
+#else
+// Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
+// of the turn before are multiplied.
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+{
+    const uint turns = TILE_DEPTH / 16;
+    LeftMatrix a[turns][WAVE_ROWS / 16];
+    RightMatrix b[turns][WAVE_COLUMNS / 16];
+    [unroll]
+    for (uint turn = 0; turn <= turns; turn++)
+    {
+        uint i, j;
+        if (turn < turns)
+        {
+            const uint k = turn * 16;
+            if (turn > 0)
+                ControlBarrier(3, 3, EXCHANGED);  // else compilers load the fragments of all turns up front
+            [unroll]
+            for (i = 0; i < WAVE_ROWS / 16; i++)
+#if LEFT_ALONG
+                a[turn][i] = LoadLeft(tiles[(waveTop + i * 16) * leftPitch + k / 8], 0, leftPitch, NON_PRIVATE);
+#else
+                a[turn][i] = LoadLeft(tiles[k * leftPitch + (waveTop + i * 16) / 8], 1, leftPitch, NON_PRIVATE);
+#endif
+            [unroll]
+            for (j = 0; j < WAVE_COLUMNS / 16; j++)
+#if RIGHT_ALONG
+                b[turn][j] = LoadRight(tiles[rightStart + (waveLeft + j * 16) * rightPitch + k / 8], 1, rightPitch,
+                    NON_PRIVATE);
+#else
+                b[turn][j] = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch,
+                    NON_PRIVATE);
+#endif
+        }
+        if (turn > 0)
+        {
+            [unroll]
+            for (j = 0; j < WAVE_COLUMNS / 16; j++)
+                [unroll]
+                for (i = 0; i < WAVE_ROWS / 16; i++)
+                    totals[i][j] = MultiplyAdd(a[turn - 1][i], b[turn - 1][j], totals[i][j]);
+        }
+    }
+}
+#endif
 
 // Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
 // through registers into shared memory, and the next ones are prefetched while the current ones are used.

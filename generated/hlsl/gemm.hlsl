@@ -1447,31 +1447,13 @@ static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSiz
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
-    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
-    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
-        / LEFT_VECTOR;
-    [unroll]
-    for (uint i = 0; i < leftEach * leftPieces; i++)
-    {
-        const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
-        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
-        const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
-            + piece * neighbourStep;
-        const bool isThere = LEFT_ALONG
-            ? first + place.x < matrixRows && product + place.y < end
-            : first + place.y < matrixRows && product + place.x < end;
-        next[i] = (LeftBuffer)0;
-        if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
-            next[i] = scratch[begin + further];
-    }
-}
+#define LEFT_FACTOR scratch
+#define RIGHT_FACTOR scratch
 #else
+#define LEFT_FACTOR aTensor
+#define RIGHT_FACTOR bTensor
+#endif
+
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
 // place in every tile; each of the others lies further down by as many lines as the group loads at a time.
@@ -1493,10 +1475,9 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
             : first + place.y < matrixRows && product + place.x < end;
         next[i] = (LeftBuffer)0;
         if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
-            next[i] = aTensor[begin + further];
+            next[i] = LEFT_FACTOR[begin + further];
     }
 }
-#endif
 
 void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
 {
@@ -1510,7 +1491,6 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
     }
 }
 
-#if ORDERED
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
 // place in every tile; each of the others lies further down by as many lines as the group loads at a time.
@@ -1533,36 +1513,9 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end,
             : first + place.y < matrixColumns && product + place.x < end;
         next[i] = (RightBuffer)0;
         if ((rightEights % NUM_THREADS == 0 || place.x < rightLines) && isThere)
-            next[i] = scratch[begin + further];
+            next[i] = RIGHT_FACTOR[begin + further];
     }
 }
-#else
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchRight(uint thread, uint base, uint first, uint product, uint end,
-    out RightBuffer next[rightEach * rightPieces])
-{
-    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
-    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighbourStep = RIGHT_ALONG ? rightDepthStep : step;
-    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
-        / RIGHT_VECTOR;
-    [unroll]
-    for (uint i = 0; i < rightEach * rightPieces; i++)
-    {
-        const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
-        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
-        const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
-            + piece * neighbourStep;
-        const bool isThere = RIGHT_ALONG
-            ? first + place.x < matrixColumns && product + place.y < end
-            : first + place.y < matrixColumns && product + place.x < end;
-        next[i] = (RightBuffer)0;
-        if ((rightEights % NUM_THREADS == 0 || place.x < rightLines) && isThere)
-            next[i] = bTensor[begin + further];
-    }
-}
-#endif
 
 void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
 {

@@ -24818,7 +24818,7 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row);
 DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, dmlops_plan_UnitTile* result);
+    channels, int is_gathered, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -29716,9 +29716,10 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 }
 
 /* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With few rows,
-   groups mostly wait for loads, so more of them are resident. `channels` are those of one tap. */
+   groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; gathering the right
+   factor element by element takes registers. */
 DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, dmlops_plan_UnitTile* result) {
+    channels, int is_gathered, dmlops_plan_UnitTile* result) {
     int is_windowed = found->column_axis == -1;
     int64_t depth = (is_windowed && (dmlops_modulo(channels, 64) > 0)) ? 32 : 64;
     int64_t ahead = (is_windowed || (found->depth <= 64)) ? 1 : 2;
@@ -29755,9 +29756,9 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         dmlops_plan_UnitTile pair;
         pair.rows = 128;
         pair.columns = 128;
-        pair.depth = is_windowed ? 32 : 64;
+        pair.depth = is_gathered ? 32 : depth;
         pair.wave_rows = 64;
-        pair.wave_columns = is_windowed ? 32 : 64;
+        pair.wave_columns = is_gathered ? 32 : 64;
         pair.ahead = 1;
         pair.resident = 2;
         if (dmlops_plan_is_for_pairs(planning, found, &pair)) {
@@ -29941,8 +29942,12 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Matrices found;
     dmlops_plan_in_rows(planning, given, window, &row, &found);
     int is_phased = dmlops_plan_is_divided(planning, window);
+    dmlops_plan_Halves left;
+    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
+    dmlops_plan_Halves right;
+    dmlops_plan_right_of(planning, told, shader, &found, &right);
     dmlops_plan_UnitTile tile;
-    dmlops_plan_unit_tile_for(planning, &found, told->factors.depth, &tile);
+    dmlops_plan_unit_tile_for(planning, &found, told->factors.depth, is_windowed && (right.vector == 1), &tile);
     if (is_phased) {
         dmlops_plan_UnitTile made_1;
         dmlops_plan_phase_tile_for(planning, &found, &made_1);
@@ -29955,10 +29960,6 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
     dmlops_plan_Split split;
     dmlops_plan_unit_split(planning, &found, &tile, &row, is_phased, &split);
-    dmlops_plan_Halves left;
-    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
-    dmlops_plan_Halves right;
-    dmlops_plan_right_of(planning, told, shader, &found, &right);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
         is_phased);
     int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==

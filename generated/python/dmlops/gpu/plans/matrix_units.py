@@ -176,9 +176,10 @@ def has_room(tile: UnitTile, row: Row) -> bool:
     return left + right < UNITS_MEMORY // 16
 
 
-def unit_tile_for(found: Matrices, channels: int) -> UnitTile:
+def unit_tile_for(found: Matrices, channels: int, is_gathered: bool) -> UnitTile:
     """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With
-    few rows, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap."""
+    few rows, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap;
+    gathering the right factor element by element takes registers."""
     is_windowed = found.column_axis == NONE
     depth = 32 if is_windowed and channels % 64 > 0 else 64
     ahead = 1 if is_windowed or found.depth <= 64 else 2
@@ -189,8 +190,7 @@ def unit_tile_for(found: Matrices, channels: int) -> UnitTile:
         return UnitTile(32, 32, depth, 16, 16, ahead, 1)
     large = UnitTile(128, 128, depth, 64, 32, 1, 1)
     if min(found.rows, found.columns) > 64 and occupies_most(found, large):
-        # Gathering takes registers, which leaves none for larger shares of waves.
-        pair = UnitTile(128, 128, 32 if is_windowed else 64, 64, 32 if is_windowed else 64, 1, 2)
+        pair = UnitTile(128, 128, 32 if is_gathered else depth, 64, 32 if is_gathered else 64, 1, 2)
         if is_for_pairs(found, pair):
             return pair
         return large
@@ -262,14 +262,14 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     row = row_of(told, shader, given)
     found = in_rows(given, window, row)
     is_phased = is_divided(window)
-    tile = unit_tile_for(found, told.factors.depth)
+    left = halves_of(found.left, found.row_axis, found.rows, found.depth)
+    right = right_of(told, shader, found)
+    tile = unit_tile_for(found, told.factors.depth, is_windowed and right.vector == 1)
     if is_phased:
         tile = phase_tile_for(found)
     if row.taps > 1:
         tile = row_tile_for(found, told.factors.depth, row)
     split = unit_split(found, tile, row, is_phased)
-    left = halves_of(found.left, found.row_axis, found.rows, found.depth)
-    right = right_of(told, shader, found)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_phased)
     is_copied = not is_windowed and pays_to_copy(found, min(left.vector, right.vector) == 1)
     sums_words = partial_words(found, split)
