@@ -142,6 +142,9 @@ WINDOWS = {
         InputZeroPointTensor=of("UINT8", 1), FilterZeroPointTensor=of(S, 24),
     ),
     "a window, in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3), "INT32"),
+    "a window, in parts, odd": convolution(
+        "ConvolutionInteger", of("UINT8", 1, 60, 7, 7), of(S, 35, 60, 3, 3), "INT32"
+    ),
     "quantized window": convolution(
         "QuantizedLinearConvolution", of("UINT8", 2, 16, 8, 8), of(S, 20, 16, 3, 3), "UINT8",
         **INPUT_POINT, InputScaleTensor=of(F, 1, 1, 1, 1), FilterScaleTensor=of(F, 1, 20, 1, 1),
@@ -154,7 +157,7 @@ LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256,
 
 
 ORDERED = set(WINDOWS) - {"one place"}
-IN_PARTS = {"in parts", "in parts, odd", "a window, in parts"}
+IN_PARTS = {"in parts", "in parts, odd", "a window, in parts", "a window, in parts, odd"}
 UNITS, DOTS = Capability.BYTE_UNITS, Capability.DOT_PRODUCTS
 BOTH = UNITS | DOTS
 CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 4433, 5345, 6018, 6019, 6022}

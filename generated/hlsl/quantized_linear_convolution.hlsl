@@ -1481,7 +1481,7 @@ void PutInOrder(uint item)
     const uint padded = (channels + RIGHT_VECTOR - 1) / RIGHT_VECTOR * RIGHT_VECTOR;
     const uint across = (taps * padded + 15) / 16 * 16 / RIGHT_VECTOR;  // vectors per row of the left factor
     const uint leftCount = matrices * matrixRows * across;
-    const uint start = (IN_PARTS ? parts * matrices * matrixRows * matrixColumns : 0) / (RIGHT_VECTOR / 4);
+    const uint start = (IN_PARTS ? parts * matrices * matrixRows * PartPitch() : 0) / (RIGHT_VECTOR / 4);
     uint bytes[RIGHT_VECTOR], place, from, step, count, e;
     uint beyond = LEFT_UNSIGNED ? 0x80 : 0;
     bool isLeft = item < leftCount;
