@@ -24676,7 +24676,7 @@ DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const d
     int64_t lines, int64_t depth);
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     has_units, dmlops_plan_UnitTile* result);
-DMLOPS_CALLED void dmlops_plan_plain_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     has_units, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile, int has_units, dmlops_plan_Split* result);
@@ -24821,6 +24821,8 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     channels, int is_gathered, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_UnitTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_phase_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile, int64_t groups);
 DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, int is_phased, dmlops_plan_Split* result);
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -27409,7 +27411,7 @@ DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     has_units, dmlops_plan_UnitTile* result) {
     if ((found->column_axis == -1) || !has_units) {
-        dmlops_plan_plain_tile_for(planning, found, has_units, result);
+        dmlops_plan_byte_window_tile_for(planning, found, has_units, result);
         return;
     }
     int64_t ahead = (found->depth <= 64) ? 1 : 2;
@@ -27423,28 +27425,20 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         result->resident = 8;
         return;
     }
-    int is_along = found->left.is_along && found->right.is_along;
     int64_t depth = (found->depth <= 64) ? 64 : 128;
     int64_t resident = (found->rows <= 32) ? 4 : ((found->rows <= 64) ? 2 : 1);
+    int is_along = found->left.is_along && found->right.is_along;
+    int64_t large_depth = is_along ? depth : 64;
+    int64_t large_ahead = is_along ? 1 : ahead;
+    int64_t share = is_along ? 32 : 64;
     dmlops_plan_UnitTile large;
     large.rows = 128;
     large.columns = 128;
-    large.depth = 64;
+    large.depth = large_depth;
     large.wave_rows = 64;
-    large.wave_columns = 64;
-    large.ahead = ahead;
+    large.wave_columns = share;
+    large.ahead = large_ahead;
     large.resident = 1;
-    if (is_along) {
-        dmlops_plan_UnitTile made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = depth;
-        made_1.wave_rows = 64;
-        made_1.wave_columns = 32;
-        made_1.ahead = 1;
-        made_1.resident = 1;
-        large = made_1;
-    }
     if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
         dmlops_plan_UnitTile pair;
         pair.rows = 128;
@@ -27464,22 +27458,11 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     dmlops_plan_UnitTile half;
     half.rows = 64;
     half.columns = 128;
-    half.depth = 64;
+    half.depth = large_depth;
     half.wave_rows = 32;
-    half.wave_columns = 64;
-    half.ahead = ahead;
+    half.wave_columns = share;
+    half.ahead = large_ahead;
     half.resident = resident;
-    if (is_along) {
-        dmlops_plan_UnitTile made_2;
-        made_2.rows = 64;
-        made_2.columns = 128;
-        made_2.depth = depth;
-        made_2.wave_rows = 32;
-        made_2.wave_columns = 32;
-        made_2.ahead = 1;
-        made_2.resident = resident;
-        half = made_2;
-    }
     if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
         *result = half;
         return;
@@ -27518,9 +27501,9 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     return;
 }
 
-/* The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads, and for
-   ordinary arithmetic. */
-DMLOPS_CALLED void dmlops_plan_plain_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+/* The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
+   without units take these tiles for plain matrices, too. */
+DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     has_units, dmlops_plan_UnitTile* result) {
     int is_windowed = found->column_axis == -1;
     int64_t enough = is_windowed ? 256 : 128;
@@ -27975,8 +27958,8 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
-/* The tile for these matrices: as large as leaves enough of them, with k split where it is deep. For phases, small
-   tiles are cheaper than splitting k. `channels` are those of one tap. */
+/* The tile for these matrices: as large as leaves enough of them, with k split where it is deep. `channels` are those
+   of one tap. */
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result) {
     if (found->column_axis == -1) {
@@ -28070,8 +28053,8 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The tile for matrices with a window: wide ones amortize the cost of gathering, but smaller ones that fill the
-   multiprocessors are better than splitting k. */
+/* The tile for matrices with a window: wide ones amortize the cost of gathering, but small ones that fill the
+   multiprocessors are better than splitting k, unless that is deep; for phases in any case. */
 DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     is_phased, int64_t channels, dmlops_plan_Tile* result) {
     int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
@@ -28099,7 +28082,7 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
     half.depth = depth;
     half.thread_rows = 4;
     half.thread_columns = 8;
-    half.resident = 4;
+    half.resident = is_phased ? 4 : 3;
     half.part = 128;
     int64_t tiles = dmlops_plan_tiles_of(planning, found, large.rows, large.columns);
     int is_tail = (tiles > 396) && (tiles < 528);
@@ -28118,7 +28101,6 @@ DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, cons
     }
     if (dmlops_plan_tiles_of(planning, found, half.rows, half.columns) >= 256) {
         *result = half;
-        result->resident = 3;
         return;
     }
     int is_split = (found->depth >= dmlops_divide(2048, 2)) || (dmlops_multiply(5, dmlops_plan_tiles_of(planning,
@@ -28141,8 +28123,8 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_rounds(dmlops_planning* planning, const d
         dmlops_multiply(tile->resident, 132));
 }
 
-/* Whether half tiles give multiprocessors several groups each, and none more work than square tiles, of half the size
-   again, do. */
+/* Whether half tiles give the busiest multiprocessor several groups, but no more work than square tiles, of half the
+   size, do. */
 DMLOPS_CALLED int dmlops_plan_is_balanced(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* half, const dmlops_plan_Tile* square) {
     int64_t most_halves = dmlops_plan_ceil_div(planning, dmlops_plan_tiles_of(planning, found, half->rows,
@@ -29716,8 +29698,8 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 }
 
 /* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With few rows,
-   groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; gathering the right
-   factor element by element takes registers. */
+   groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; if `is_gathered`,
+   elements of the right factor are loaded one by one, which takes registers. */
 DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, int is_gathered, dmlops_plan_UnitTile* result) {
     int is_windowed = found->column_axis == -1;
@@ -29892,19 +29874,29 @@ DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const d
     return;
 }
 
+/* The parts of k for phases, of which there are this many `groups` without parts. */
+DMLOPS_CALLED int64_t dmlops_plan_phase_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile* tile, int64_t groups) {
+    int64_t enough = 256;
+    int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
+        groups);
+    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);
+}
+
 /* How groups share the work. k is split where there are few tiles, if that gains more than adding up the partial sums
    costs. */
 DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, int is_phased, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t enough = 256;
-    int64_t parts = (row->taps == 1) ? dmlops_plan_unit_parts(planning, found, tile) : 1;
-    if (is_phased && (groups < enough)) {
-        int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
-            groups);
-        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);
+    int64_t parts = 1;
+    if (is_phased) {
+        parts = dmlops_plan_phase_parts(planning, found, tile, dmlops_plan_times(planning, dmlops_multiply(down,
+            across), found->count));
+    } else {
+        if (row->taps == 1) {
+            parts = dmlops_plan_unit_parts(planning, found, tile);
+        }
     }
     dmlops_plan_split_into(planning, parts, found->depth, dmlops_multiply(tile->depth, row->taps), down, across,
         result);

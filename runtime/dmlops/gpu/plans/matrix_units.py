@@ -176,8 +176,8 @@ def has_room(tile: UnitTile, row: Row) -> bool:
 
 def unit_tile_for(found: Matrices, channels: int, is_gathered: bool) -> UnitTile:
     """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With
-    few rows, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap;
-    gathering the right factor element by element takes registers."""
+    few rows, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; if
+    `is_gathered`, elements of the right factor are loaded one by one, which takes registers."""
     is_windowed = found.column_axis == NONE
     depth = 32 if is_windowed and channels % 64 > 0 else 64
     ahead = 1 if is_windowed or found.depth <= 64 else 2
@@ -224,17 +224,23 @@ def phase_tile_for(found: Matrices) -> UnitTile:
     return UnitTile(64, 64, 64, 32, 32, 1, 2)
 
 
+def phase_parts(found: Matrices, tile: UnitTile, groups: int) -> int:
+    """The parts of k for phases, of which there are this many `groups` without parts."""
+    enough = 2 * UNITS_GROUPS
+    # With tall tiles, one group too many would cost a whole further round.
+    wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
+    return max(min(wanted, found.depth // UNITS_WINDOW_PART, UNITS_MOST_PARTS), 1)
+
+
 def unit_split(found: Matrices, tile: UnitTile, row: Row, is_phased: bool) -> Split:
     """How groups share the work. k is split where there are few tiles, if that gains more than adding up the
     partial sums costs."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
-    groups = times(down * across, found.count)
-    enough = 2 * UNITS_GROUPS
-    parts = unit_parts(found, tile) if row.taps == 1 else 1
-    if is_phased and groups < enough:
-        # With tall tiles, one group too many would cost a whole further round.
-        wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
-        parts = max(min(wanted, found.depth // UNITS_WINDOW_PART, UNITS_MOST_PARTS), 1)
+    parts = 1
+    if is_phased:
+        parts = phase_parts(found, tile, times(down * across, found.count))
+    elif row.taps == 1:
+        parts = unit_parts(found, tile)
     return split_into(parts, found.depth, tile.depth * row.taps, down, across)
 
 

@@ -79,24 +79,23 @@ def byte_tile_for(found: Matrices, has_units: bool) -> UnitTile:
     tiles need fewer barriers, but where lines are transposed, large ones run out of registers. With few rows,
     groups mostly wait for loads, so more of them are resident."""
     if found.column_axis == NONE or not has_units:
-        return plain_tile_for(found, has_units)
+        return byte_window_tile_for(found, has_units)
     ahead = 1 if found.depth <= 64 else 2
     if found.rows <= 16:
         return UnitTile(16, 64, 64, 16, 16, ahead, 8)
-    is_along = found.left.is_along and found.right.is_along  # nothing to transpose
     depth = 64 if found.depth <= 64 else 128
     resident = 4 if found.rows <= TILE_FEW_ROWS else 2 if found.rows <= 64 else 1
-    large = UnitTile(128, 128, 64, 64, 64, ahead, 1)
-    if is_along:
-        large = UnitTile(128, 128, depth, 64, 32, 1, 1)
+    is_along = found.left.is_along and found.right.is_along  # nothing to transpose
+    large_depth = depth if is_along else 64
+    large_ahead = 1 if is_along else ahead
+    share = 32 if is_along else 64
+    large = UnitTile(128, 128, large_depth, 64, share, large_ahead, 1)
     if min(found.rows, found.columns) > 64 and occupies_most(found, large):
         pair = UnitTile(128, 128, depth, 64, 64, 1, 2)
         if is_along and is_for_pairs(found, pair):
             return pair
         return large
-    half = UnitTile(64, 128, 64, 32, 64, ahead, resident)
-    if is_along:
-        half = UnitTile(64, 128, depth, 32, 32, 1, resident)
+    half = UnitTile(64, 128, large_depth, 32, share, large_ahead, resident)
     if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
         return half
     square = UnitTile(64, 64, depth, 32, 32, 1, resident)
@@ -108,9 +107,9 @@ def byte_tile_for(found: Matrices, has_units: bool) -> UnitTile:
     return UnitTile(16, 32, 64, 16, 16, ahead, resident)
 
 
-def plain_tile_for(found: Matrices, has_units: bool) -> UnitTile:
-    """The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads,
-    and for ordinary arithmetic."""
+def byte_window_tile_for(found: Matrices, has_units: bool) -> UnitTile:
+    """The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads.
+    Devices without units take these tiles for plain matrices, too."""
     is_windowed = found.column_axis == NONE
     enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
     if found.rows <= 16:

@@ -70,8 +70,8 @@ def is_small(found: Matrices) -> bool:
 
 
 def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
-    """The tile for these matrices: as large as leaves enough of them, with k split where it is deep. For
-    phases, small tiles are cheaper than splitting k. `channels` are those of one tap."""
+    """The tile for these matrices: as large as leaves enough of them, with k split where it is deep.
+    `channels` are those of one tap."""
     if found.column_axis == NONE:
         return gathered_tile_for(found, is_phased, channels)
     if found.rows <= 16:
@@ -101,13 +101,13 @@ def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
 
 
 def gathered_tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
-    """The tile for matrices with a window: wide ones amortize the cost of gathering, but smaller ones that
-    fill the multiprocessors are better than splitting k."""
+    """The tile for matrices with a window: wide ones amortize the cost of gathering, but small ones that fill
+    the multiprocessors are better than splitting k, unless that is deep; for phases in any case."""
     depth = TILE_DEPTH if channels % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH
     if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, depth, 4, 4, 4, TILE_GATHERED_PART)
     large = Tile(64, 128, depth, 8, 8, 4, TILE_GATHERED_PART)
-    half = Tile(32, 128, depth, 4, 8, 4, TILE_GATHERED_PART)
+    half = Tile(32, 128, depth, 4, 8, 4 if is_phased else 3, TILE_GATHERED_PART)
     tiles = tiles_of(found, large.rows, large.columns)
     # With three of them on each multiprocessor, the rest would run last, in a round of its own.
     is_tail = tiles > 3 * MULTIPROCESSORS and tiles < 4 * MULTIPROCESSORS
@@ -119,7 +119,7 @@ def gathered_tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
     if found.depth >= TILE_DEEP and 4 * tiles >= 3 * MULTIPROCESSORS:
         return large
     if tiles_of(found, half.rows, half.columns) >= TILE_MANY:
-        return half._replace(resident=3)
+        return half
     is_split = found.depth >= TILE_DEEP // 2 or 5 * tiles_of(found, 32, 64) < 3 * MULTIPROCESSORS
     part = max(TILE_GATHERED_PART, ceil_div(found.depth, TILE_WINDOW_PARTS)) if is_split else found.depth
     return Tile(32, 64, TILE_SMALL_DEPTH if channels % TILE_SMALL_DEPTH == 0 else depth, 4, 4, 5, part)
@@ -131,8 +131,8 @@ def tile_rounds(found: Matrices, tile: Tile) -> int:
 
 
 def is_balanced(found: Matrices, half: Tile, square: Tile) -> bool:
-    """Whether half tiles give multiprocessors several groups each, and none more work than square tiles, of
-    half the size again, do."""
+    """Whether half tiles give the busiest multiprocessor several groups, but no more work than square tiles,
+    of half the size, do."""
     most_halves = ceil_div(tiles_of(found, half.rows, half.columns), MULTIPROCESSORS)
     most_squares = ceil_div(tiles_of(found, square.rows, square.columns), MULTIPROCESSORS)
     return most_halves > 1 and 2 * most_halves <= most_squares

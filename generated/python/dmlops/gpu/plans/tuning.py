@@ -154,7 +154,7 @@ SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
 
 UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
-"groups with matrix units that saturate a GPU, also in attention and sums; half of what thin matrices need"
+"groups with matrix units that saturate a GPU in phases, attention and sums; half of what thin matrices need"
 UNITS_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
 "products in a part of k, at least; k is split from four times as many"
 UNITS_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
