@@ -375,14 +375,14 @@ def test_factors_in_order_give_them_too(
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix_units, "unit_tile_for", lambda *given: tile)
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
 
 @pytest.mark.parametrize(("name", "tile"), WINDOW_TILES)
-def test_larger_tiles_of_windows_give_them_too(
+def test_all_tiles_of_windows_give_them_too(
     name: str, tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for chooses in ("unit_tile_for", "phase_tile_for"):

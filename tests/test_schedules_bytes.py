@@ -287,7 +287,7 @@ TILES = [
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_larger_tiles_do_so_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tiles_do_so_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "INT32", "ab")
     monkeypatch.setattr(of_bytes, "byte_tile_for", lambda found, has_units: tile)
     assert multiplying(desc)["TILE_ROWS"] == tile.rows

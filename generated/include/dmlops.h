@@ -27958,8 +27958,8 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
-/* The tile for these matrices: as large as leaves enough of them, with k split where it is deep. `channels` are those
-   of one tap. */
+/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. `channels` are
+   those of one tap. */
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result) {
     if (found->column_axis == -1) {
@@ -28054,7 +28054,7 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
 }
 
 /* The tile for matrices with a window: wide ones amortize the cost of gathering, but small ones that fill the
-   multiprocessors are better than splitting k, unless that is deep; for phases in any case. */
+   multiprocessors beat splitting k, unless k is deep; for phases they always do. */
 DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     is_phased, int64_t channels, dmlops_plan_Tile* result) {
     int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
@@ -29877,7 +29877,7 @@ DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const d
 /* The parts of k for phases, of which there are this many `groups` without parts. */
 DMLOPS_CALLED int64_t dmlops_plan_phase_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile, int64_t groups) {
-    int64_t enough = 256;
+    int64_t enough = dmlops_multiply(tile->resident, 128);
     int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
         groups);
     return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);

@@ -68,7 +68,7 @@ def is_small(found: Matrices) -> bool:
 
 
 def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
-    """The tile for these matrices: as large as leaves enough of them, with k split where it is deep.
+    """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep.
     `channels` are those of one tap."""
     if found.column_axis == NONE:
         return gathered_tile_for(found, is_phased, channels)
@@ -100,7 +100,7 @@ def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
 
 def gathered_tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
     """The tile for matrices with a window: wide ones amortize the cost of gathering, but small ones that fill
-    the multiprocessors are better than splitting k, unless that is deep; for phases in any case."""
+    the multiprocessors beat splitting k, unless k is deep; for phases they always do."""
     depth = TILE_DEPTH if channels % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH
     if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, depth, 4, 4, 4, TILE_GATHERED_PART)

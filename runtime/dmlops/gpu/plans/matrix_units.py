@@ -226,7 +226,7 @@ def phase_tile_for(found: Matrices) -> UnitTile:
 
 def phase_parts(found: Matrices, tile: UnitTile, groups: int) -> int:
     """The parts of k for phases, of which there are this many `groups` without parts."""
-    enough = 2 * UNITS_GROUPS
+    enough = tile.resident * UNITS_GROUPS
     # With tall tiles, one group too many would cost a whole further round.
     wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
     return max(min(wanted, found.depth // UNITS_WINDOW_PART, UNITS_MOST_PARTS), 1)
