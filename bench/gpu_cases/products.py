@@ -11,8 +11,9 @@ from .case import Case, drawn, tensor
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution of square images, or a transposed one: windows and strides are the same in both
-    dimensions, and padding preserves the size, apart from the stride."""
+    """A convolution of square images, or a transposed one: windows, strides and dilations are the same in all
+    dimensions, and padding preserves the size, apart from the stride. With 3 `dimensions` it is of volumes,
+    with 1 of signals, which are images of one row."""
 
     channels: int
     size: int
@@ -21,32 +22,42 @@ class Layer:
     stride: int = 1
     groups: int = 1
     images: int = 32
+    dilation: int = 1
+    dimensions: int = 2
 
     @property
     def name(self) -> str:
-        window = f"{self.window}x{self.window}" + (f"/{self.stride}" if self.stride > 1 else "")
+        window = self._shown(self.window) + (f"/{self.stride}" if self.stride > 1 else "")
+        window += f" dilated {self.dilation}" if self.dilation > 1 else ""
         is_depthwise = self.groups == self.channels
-        kind = (
-            f"depthwise {window} {self.channels}"
-            if is_depthwise
-            else f"{window} {self.channels}-{self.filters}"
-        )
-        return f"{kind} {self.size}x{self.size}" + ("" if self.images == 32 else f" {self.images}")
+        kind = f"{window} {self.channels}-{self.filters}"
+        if is_depthwise:
+            kind = f"depthwise {window} {self.channels}"
+        elif self.groups > 1:
+            kind += f" in {self.groups} groups"
+        return f"{kind} {self._shown(self.size)}" + ("" if self.images == 32 else f" {self.images}")
+
+    def _shown(self, size: int) -> str:
+        return "x".join([str(size)] * self.dimensions)
+
+    def along(self, value: int, height: int) -> list[int]:
+        """The value for each dimension, with that of a signal's height first."""
+        return [height, value] if self.dimensions == 1 else [value] * self.dimensions
 
     def tensors(self, filters: Sequence[int], result: int, data_type: str) -> dict[str, dict[str, Any]]:
-        """Input, filters of these sizes, and a result with that many rows and columns."""
+        """Input, filters of these sizes, and a result with that many elements along each dimension."""
         return {
-            "InputTensor": tensor((self.images, self.channels, self.size, self.size), data_type),
-            "FilterTensor": tensor((*filters, self.window, self.window), data_type),
-            "OutputTensor": tensor((self.images, self.filters, result, result), data_type),
+            "InputTensor": tensor((self.images, self.channels, *self.along(self.size, 1)), data_type),
+            "FilterTensor": tensor((*filters, *self.along(self.window, 1)), data_type),
+            "OutputTensor": tensor((self.images, self.filters, *self.along(result, 1)), data_type),
         }
 
     def members(self, direction: str, before: int, after: int) -> dict[str, Any]:
         """The members that are not tensors, with this much padding on either side."""
         return {
-            "Mode": "CROSS_CORRELATION", "Direction": direction, "Strides": [self.stride] * 2,
-            "Dilations": [1, 1], "StartPadding": [before] * 2, "EndPadding": [after] * 2,
-            "OutputPadding": [0, 0], "GroupCount": self.groups,
+            "Mode": "CROSS_CORRELATION", "Direction": direction, "Strides": self.along(self.stride, 1),
+            "Dilations": self.along(self.dilation, 1), "StartPadding": self.along(before, 0),
+            "EndPadding": self.along(after, 0), "OutputPadding": self.along(0, 0), "GroupCount": self.groups,
         }  # fmt: skip
 
 
@@ -65,6 +76,19 @@ CONVOLUTIONS = (
 """From ResNet, MobileNet and similar networks."""
 
 
+UNUSUAL = (
+    *(Layer(128, 56, 128, 3, 1, 32), Layer(512, 14, 512, 3, 1, 32), Layer(240, 28, 240, 1, 1, 3)),
+    *(Layer(256, 28, 256, 3, images=8, dilation=2), Layer(2048, 33, 256, 3, images=2, dilation=12)),
+    *(Layer(320, 64, 320, 3, images=2), Layer(640, 32, 640, 3, images=2), Layer(1280, 8, 1280, 3, images=2)),
+    *(Layer(4, 64, 320, 3, images=2), Layer(320, 64, 4, 3, images=2), Layer(128, 512, 3, 3, images=1)),
+    *(Layer(64, 28, 64, 3, images=4, dimensions=3), Layer(32, 64, 32, 3, images=1, dimensions=3)),
+    *(Layer(80, 3000, 512, 3, images=1, dimensions=1), Layer(512, 3000, 512, 3, 2, images=1, dimensions=1)),
+    Layer(512, 500, 512, 31, 1, 512, 8, dimensions=1),
+)
+"""With groups, dilations, volumes or signals: from ResNeXt, ShuffleNet, DeepLab, Stable Diffusion, 3-D U-Net,
+Whisper and Conformer."""
+
+
 SPREAD = (
     *(Layer(64, 56, 64, 3), Layer(256, 14, 256, 3)),
     *(Layer(128, 64, 64, 2, 2, images=8), Layer(512, 16, 256, 2, 2, images=8), Layer(128, 56, 64, 3, 2)),
@@ -79,35 +103,38 @@ SPREAD = (
 def products() -> Iterator[Case]:
     """Matrix products, some as in language models; convolutions and poolings as in well-known networks."""
 
-    def product(rows: int, depth: int, columns: int, data_type: str, turned: bool = False) -> Case:
-        right = (1, 1, columns, depth) if turned else (1, 1, depth, columns)
+    def product(
+        rows: int, depth: int, columns: int, data_type: str, turned: bool = False, count: int = 1
+    ) -> Case:
+        """`count` products; the right factors are transposed if `turned`."""
+        right = (1, count, columns, depth) if turned else (1, count, depth, columns)
         name = str(rows) if rows == depth == columns else f"{rows}x{depth}x{columns}"
+        shown = f"{count} of {name}" if count > 1 else name
         return drawn(
-            f"gemm {name}{' turned' if turned else ''} {data_type}", "GEMM",
+            f"gemm {shown}{' turned' if turned else ''} {data_type}", "GEMM",
             {
-                "ATensor": tensor((1, 1, rows, depth), data_type),
+                "ATensor": tensor((1, count, rows, depth), data_type),
                 "BTensor": tensor(right, data_type),
-                "OutputTensor": tensor((1, 1, rows, columns), data_type),
+                "OutputTensor": tensor((1, count, rows, columns), data_type),
             },
             lambda torch, a, b: torch.matmul(a, b.transpose(2, 3) if turned else b),
-            2 * rows * depth * columns,
+            2 * count * rows * depth * columns,
             TransA="NONE", TransB="TRANSPOSE" if turned else "NONE", Alpha=1.0, Beta=0.0,
         )  # fmt: skip
 
     def convolution(layer: Layer, data_type: str) -> Case:
-        window, stride, padding, result = (
-            layer.window,
-            layer.stride,
-            layer.window // 2,
-            -(-layer.size // layer.stride),
-        )
+        window, result = layer.window, -(-layer.size // layer.stride)
+        padding = layer.dilation * (window // 2)
         own = layer.channels // layer.groups  # channels per group
+        members = layer.members("FORWARD", padding, padding)
+        given = members["Strides"], members["StartPadding"], members["Dilations"], layer.groups
+        products = own * (result * window) ** layer.dimensions
         return drawn(
             f"convolution {layer.name} {data_type}", "CONVOLUTION",
             layer.tensors((layer.filters, own), result, data_type),
-            lambda torch, x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, layer.groups),
-            2 * layer.images * layer.filters * result**2 * own * window**2,
-            **layer.members("FORWARD", padding, padding),
+            lambda torch, x, w: getattr(torch.nn.functional, f"conv{x.dim() - 2}d")(x, w, None, *given),
+            2 * layer.images * layer.filters * products,
+            **members,
         )  # fmt: skip
 
     def spread(layer: Layer, data_type: str) -> Case:
@@ -156,7 +183,13 @@ def products() -> Iterator[Case]:
             yield product(rows, 4096, 11008, data_type, turned=True)
         for depth, columns in ((768, 768), (768, 3072), (3072, 768)):
             yield product(512, depth, columns, data_type)
-        for layer in CONVOLUTIONS:
+        yield product(512, 64, 512, data_type, turned=True, count=96)
+        yield product(512, 512, 64, data_type, count=96)
+        yield product(32, 32, 32, data_type, count=1024)
+        yield product(64, 65536, 64, data_type)
+        for depth, columns in ((320, 320), (320, 2560), (1280, 320)):
+            yield product(8192, depth, columns, data_type, turned=True)
+        for layer in (*CONVOLUTIONS, *UNUSUAL):
             yield convolution(layer, data_type)
         for layer in SPREAD:
             yield spread(layer, data_type)
