@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod, sqrt
 from random import Random
 from typing import Any, NamedTuple
@@ -47,7 +48,9 @@ class Draw(Random):
         order = list(range(len(sizes)))
         if self.maybe(0.2):
             self.shuffle(order)
-        packed = not shared and self.maybe(0.6)
+        elif len(sizes) > 2 and self.maybe(0.2):
+            order.append(order.pop(1))  # channels last
+        packed = not shared and order == sorted(order) and self.maybe(0.75)
         strides, step = [0] * len(sizes), 1
         for axis in reversed(order):
             if axis not in shared:
@@ -131,7 +134,7 @@ def convolutions(draw: Draw) -> Description:
     backward = draw.maybe(0.35)
     kernel = [inputs, outputs // groups] if backward else [outputs, inputs // groups]
     strides = drawn.members["Strides"]
-    return make.convolution(
+    packed = make.convolution(
         draw.tensor(kind, drawn.sizes),
         draw.tensor(kind, [*kernel, *drawn.window]),
         draw.tensor(kind, [1, outputs, *([1] * len(strides))]) if draw.maybe() else None,
@@ -141,6 +144,7 @@ def convolutions(draw: Draw) -> Description:
         FusedActivation=draw.activation(),
         **drawn.members,
     )
+    return replace(packed, OutputTensor=draw.tensor(kind, packed.OutputTensor.Sizes))
 
 
 def integer_convolutions(draw: Draw) -> Description:

@@ -25,6 +25,8 @@ from matrix_units_apart import taken_apart
 from test_attention_parts import MANY, decoding
 from test_hlsl import instructions, validate
 from test_schedules_contraction import (
+    channels_last,
+    column_by_column,
     convolution,
     filled,
     of,
@@ -68,6 +70,9 @@ PRODUCTS = {
     "few rows, in parts": product(half(5, 2056), half(2056, 72), half(5, 72)),
     "some rows, in parts": product(half(40, 2056), half(2056, 72), None),
     "one matrix for all": product(half(3, 2, 20, 16), half(3, 2, 16, 24, strides=(0, 0, 24, 1)), None),
+    "column by column": column_by_column(product(half(2, 72, 40), half(2, 40, 100), half(2, 72, 100))),
+    "column by column, odd sizes": column_by_column(product(half(35, 40), half(40, 101), None), 3),
+    "column by column, in parts": column_by_column(product(half(40, 2056), half(2056, 37), None)),
 }
 WINDOWS = {
     "whole places": convolution(half(4, 32, 17, 31), half(40, 32, 3, 3)),
@@ -89,6 +94,39 @@ WINDOWS = {
         half(1, 128, 6, 6), half(36, 128, 3, 3), FusedActivation=dmlops.make.activation_tanh()
     ),
     "in parts, odd pixels": convolution(half(1, 128, 7, 7), half(36, 128, 3, 3)),
+    "channels last": channels_last(
+        convolution(half(2, 32, 9, 10), half(40, 32, 3, 3), Strides=2),
+        "InputTensor",
+        "FilterTensor",
+        "OutputTensor",
+    ),
+    "channels last, taps within tiles, odd filters": channels_last(
+        convolution(half(1, 24, 9, 10), half(37, 24, 3, 3)), gap=8
+    ),
+    "channels last, groups, activated": channels_last(
+        convolution(
+            half(2, 32, 7, 9), half(40, 16, 3, 3), GroupCount=2, FusedActivation=dmlops.make.activation_relu()
+        )
+    ),
+    "channels last, one place": channels_last(
+        convolution(half(2, 64, 8, 9), half(48, 64, 1, 1), StartPadding=0, EndPadding=0),
+        "InputTensor",
+        "FilterTensor",
+        "OutputTensor",
+    ),
+    "channels last, in parts": channels_last(convolution(half(1, 128, 6, 7), half(38, 128, 3, 3))),
+    "channels last, three dimensions": channels_last(
+        convolution(half(1, 16, 5, 6, 7), half(24, 16, 2, 3, 3))
+    ),
+    "only results channels last": channels_last(
+        convolution(half(2, 32, 9, 11), half(40, 32, 3, 3)), "OutputTensor"
+    ),
+    "backward, channels last, odd sizes": channels_last(
+        spread(half(2, 32, 9, 7), half(32, 20, 3, 3), Strides=2), gap=8
+    ),
+    "backward, channels last, in parts": channels_last(
+        spread(half(1, 128, 5, 3), half(128, 20, 4, 4), Strides=2)
+    ),
     "backward": spread(half(2, 32, 9, 7), half(32, 20, 3, 3)),
     "backward, in twos": spread(half(2, 32, 9, 7), half(32, 20, 4, 4), Strides=2),
     "backward, groups, few channels": spread(
@@ -126,6 +164,7 @@ ROWS = {  # windows of which tiles have places beside each other at once
         half(1, 16, 3, 4, 17), half(20, 16, 2, 3, 3), FusedActivation=dmlops.make.activation_relu()
     ),
     "mirrored": convolution(half(1, 16, 5, 18), half(24, 16, 3, 3), Mode="CONVOLUTION", bias=False),
+    "channels last": channels_last(convolution(half(2, 32, 9, 31), half(72, 32, 3, 3))),
 }
 ROW_TILES = {
     "few": None, "tall": UnitTile(128, 128, 16, 64, 32, 1, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1, 1),
@@ -140,6 +179,10 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
     *((name, UnitTile(32, 32, 32, 16, 16, 1, 1)) for name in ("whole places", "few channels", "one place")),
     *((name, UnitTile(16, 64, 32, 16, 16, 1, 4)) for name in ("whole places", "one place, odd")),
     *((name, UnitTile(32, 128, 64, 32, 16, 1, 2)) for name in ("in parts", "one place")),
+    *((name, UnitTile(64, 128, 32, 32, 64, 1, 2)) for name in (
+        "channels last", "channels last, groups, activated", "channels last, one place",
+        "backward, channels last, odd sizes",
+    )),
     *((name, UnitTile(64, 128, 32, 32, 64, 1, 1)) for name in ("backward, in twos", "backward, in parts")),
     ("one place", UnitTile(64, 64, 64, 32, 32, 1, 1)), ("one place", UnitTile(128, 128, 64, 64, 64, 1, 2)),
     ("in parts", UnitTile(128, 128, 64, 64, 32, 1, 1)),

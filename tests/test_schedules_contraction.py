@@ -220,6 +220,33 @@ def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> T
     return TensorDesc(data_type, sizes, Strides=strides)
 
 
+def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
+    """The same with tensors whose channels are innermost in memory, `gap` elements apart from the next
+    pixel's: input and output, or those that are named."""
+
+    def last(tensor: TensorDesc) -> TensorDesc:
+        order = [0, *range(2, len(tensor.Sizes)), 1]
+        strides, step = [0] * len(order), 1
+        for axis in reversed(order):
+            strides[axis] = step
+            step = step * tensor.Sizes[axis] + (gap if axis == 1 else 0)
+        return TensorDesc(tensor.DataType, tensor.Sizes, Strides=strides)
+
+    which = names or ("InputTensor", "OutputTensor")
+    return replace(desc, **{name: last(getattr(desc, name)) for name in which})
+
+
+def column_by_column(desc: Any, gap: int = 0) -> Any:
+    """A product whose matrices are stored column by column, `gap` elements apart."""
+    *lead, rows, columns = desc.OutputTensor.Sizes
+    strides, step = [1, rows + gap], (rows + gap) * columns
+    for size in reversed(lead):
+        strides.insert(0, step)
+        step *= size
+    output = TensorDesc(desc.OutputTensor.DataType, desc.OutputTensor.Sizes, Strides=strides)
+    return replace(desc, OutputTensor=output)
+
+
 CASES = {
     "packed": product(of("FLOAT32", 2, 20, 24), of("FLOAT32", 2, 24, 136), of("FLOAT32", 2, 20, 136)),
     "odd sizes, transposed": product(of("FLOAT32", 1, 19, 17), of("FLOAT32", 1, 131, 19), None, "TT"),
@@ -231,6 +258,15 @@ CASES = {
         of("FLOAT16", 18, 30, strides=(0, 1)), "NT", dmlops.make.activation_leaky_relu(Alpha=0.1),
     ),
     "in parts": product(of("FLOAT32", 5, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 5, 12)),
+    "column by column": column_by_column(
+        product(of("FLOAT32", 2, 20, 24), of("FLOAT32", 2, 24, 70), of("FLOAT32", 2, 20, 70))
+    ),
+    "column by column, odd sizes": column_by_column(
+        product(of("FLOAT32", 19, 17), of("FLOAT32", 131, 19), None, "TT"), 2
+    ),
+    "column by column, in parts": column_by_column(
+        product(of("FLOAT32", 20, 1030), of("FLOAT32", 1030, 18), of("FLOAT32", 20, 18))
+    ),
     "in parts, odd": product(of("FLOAT32", 20, 1030), of("FLOAT32", 1030, 13), of("FLOAT32", 20, 13)),
 }  # fmt: skip
 
@@ -271,6 +307,35 @@ WINDOWS = {
     "weights with gaps": convolution(
         of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 18, 16, 3, 3, strides=(220, 13, 4, 1))
     ),
+    "channels last": channels_last(
+        convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3), Strides=2),
+        "InputTensor", "FilterTensor", "OutputTensor",
+    ),
+    "channels last, taps within tiles, odd filters": channels_last(
+        convolution(of("FLOAT32", 2, 12, 7, 9), of("FLOAT32", 21, 12, 3, 3)), gap=4
+    ),
+    "channels last, in pairs, groups, activated": channels_last(
+        convolution(
+            of("FLOAT32", 1, 12, 8, 9), of("FLOAT32", 24, 6, 3, 3), GroupCount=2,
+            FusedActivation=dmlops.make.activation_relu(),
+        )
+    ),
+    "channels last, in parts": channels_last(
+        convolution(of("FLOAT32", 1, 64, 6, 7), of("FLOAT32", 38, 64, 3, 3))
+    ),
+    "channels last, halves": channels_last(
+        convolution(of("FLOAT16", 2, 16, 7, 7), of("FLOAT16", 20, 16, 3, 3))
+    ),
+    "only results channels last": channels_last(
+        convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3)), "OutputTensor"
+    ),
+    "only images channels last, one place": channels_last(
+        convolution(of("FLOAT32", 2, 32, 6, 8), of("FLOAT32", 20, 32, 1, 1), StartPadding=0, EndPadding=0),
+        "InputTensor",
+    ),
+    "channels last, three dimensions": channels_last(
+        convolution(of("FLOAT32", 1, 8, 5, 6, 7), of("FLOAT32", 24, 8, 2, 3, 3))
+    ),
 }  # fmt: skip
 
 
@@ -283,6 +348,12 @@ SPREAD = {
     "in twos": spread(of("FLOAT32", 2, 16, 6, 5), of("FLOAT32", 16, 18, 4, 4), Strides=2),
     "beside each other": spread(
         of("FLOAT32", 1, 16, 8, 8), of("FLOAT32", 16, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=0
+    ),
+    "channels last, odd sizes": channels_last(
+        spread(of("FLOAT32", 2, 16, 6, 5), of("FLOAT32", 16, 20, 3, 3), Strides=2), gap=4
+    ),
+    "channels last, in parts": channels_last(
+        spread(of("FLOAT32", 1, 96, 5, 3), of("FLOAT32", 96, 20, 4, 4), Strides=2)
     ),
     "larger, activated": spread(
         of("FLOAT32", 2, 8, 6, 5), of("FLOAT32", 8, 20, 3, 3), Strides=2, OutputPadding=1,
@@ -331,7 +402,10 @@ def passes(desc: Any) -> list[Any]:
 def test_which_windows_are_worth_a_tile() -> None:
     assert all(desc.validate("6.4") == [] for desc in WINDOWS.values())
     found = {name: passes(desc) for name, desc in WINDOWS.items()}
-    others = {"channel by channel, activated": [1], "in parts": [2, 3], "weights with gaps": [5, 2]}
+    others = {
+        "channel by channel, activated": [1], "in parts": [2, 3], "weights with gaps": [5, 2],
+        "channels last, in parts": [2, 3],
+    }  # fmt: skip
     assert found == {name: others.get(name, [2]) for name in WINDOWS}
 
 
@@ -348,7 +422,7 @@ def test_each_phase_of_the_output_is_a_matrix() -> None:
     found = {name: passes(desc) for name, desc in SPREAD.items()}
     others = {
         "in ones": [2], "in parts": [5, 2, 3], "few rows": [1], "channel by channel, in twos": [1],
-        "channel by channel": [1], "two filters a channel": [1],
+        "channel by channel": [1], "two filters a channel": [1], "channels last, in parts": [5, 2, 3],
     }  # fmt: skip
     assert found == {name: others.get(name, [5, 2]) for name in SPREAD}
     tile = gpu.planned(SPREAD["in twos"]).dispatches[1].defines

@@ -61,7 +61,9 @@
 //   ORDERED    1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
-//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
+//   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
+//   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
+//              innermost, else 0
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
@@ -72,12 +74,13 @@
 //   MATRIX_UNITS  1, in pass 2 and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
 //              With MATRIX_UNITS:
-//     X_VECTOR   is 8; for RIGHT it is 1 unless each element meets a single tap, and consecutive elements meet
-//              consecutive pixels in memory
+//     X_VECTOR   is 8; for RIGHT it is 1 unless adjacent channels are contiguous (RIGHT_ALONG is 1), or each element
+//              meets a single tap, and consecutive elements meet consecutive pixels in memory (RIGHT_ALONG is 0)
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
 //     WAVE_COLUMNS  columns, likewise
 //     AHEAD      tiles prefetched into registers, 1 or 2
-//     OUTPUT_MERGED  last dimensions of OutputTensor that are contiguous and count as one
+//     OUTPUT_MERGED  last dimensions of OutputTensor that count as one: apart from ROW_AXIS, their elements are
+//              evenly spaced in memory
 //     REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
 //              columns before them; the next tile starts with these
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
@@ -1969,34 +1972,44 @@ uint OffsetOf(List at)
     return offset;
 }
 
-// The words that a row's partial sums take up: whole vectors
+// The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
+// OUTPUT_DOWN.
 uint PartPitch()
 {
-    return (matrixColumns + 3) / 4 * 4;
+    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
 }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
+    const uint2 place = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
+    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
+}
+
+// The words of all partial sums
+uint PartWords()
+{
+    return IN_PARTS ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
 }
 
 #if PASS == 3
-// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
+// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
 void AddParts(uint item)
 {
     const uint across = PartPitch() / 4;
-    if (item >= matrices * matrixRows * across)
+    const uint lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    if (item >= matrices * lines * across)
         return;
 #if PHASED
     // Neighbouring threads take the phases of one place, whose elements are adjacent in the output, so that their
     // stores coalesce.
     const uint number = item % matrices, above = item / matrices;
-    const uint row = above / across, column = above % across * 4;
+    const uint lineNumber = above / across, first = above % across * 4;
 #else
-    const uint above = item / across, column = item % across * 4;  // `above`: rows before this one
-    const uint number = above / matrixRows, row = above - number * matrixRows;
+    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
+    const uint number = above / lines, lineNumber = above - number * lines;
 #endif
+    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     List at = PlaceOf(number, row, column);
     float4 totals = 0;
     for (uint part = 0; part < parts; part++)
@@ -2005,18 +2018,26 @@ void AddParts(uint item)
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
-    outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
+            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
+    if (IsThere(at))
+        outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     [unroll]
     for (uint n = 0; n < 4; n++)
     {
+#if OUTPUT_DOWN
+        if (row + n < matrixRows && IsThere(at))
+            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        at.entries[ROW_AXIS]++;
+#else
         if (column + n < matrixColumns && IsThere(at))
             StoreOutput(OffsetOf(at), Finished(at, totals[n]));
 #if PHASED
         at = PlaceOf(number, row, column + n + 1);
 #else
         GoOn(at);
+#endif
 #endif
     }
 #endif
@@ -2228,7 +2249,7 @@ uint LeftStep(Step step)
 // Where the packed left factor starts in `scratch`, in words: after the partial sums
 uint OrderedFirst()
 {
-    return IN_PARTS ? parts * matrices * matrixRows * PartPitch() : 0;
+    return PartWords();
 }
 
 #if PASS == 5
@@ -2310,7 +2331,11 @@ float LeftAt(uint base, uint2 step, uint product)
 
 float RightAt(uint at)
 {
+#if RIGHT_VECTOR == 8
+    return f16tof32(inputTensor[at / 8][at / 2 % 4] >> (at % 2 * 16));
+#else
     return f16tof32((uint)inputTensor[at]);
+#endif
 }
 #else
 // The left factor for a product, which has this tap and channel
@@ -2327,7 +2352,7 @@ float LeftAt(uint base, uint2 step, uint product)
 
 float RightAt(uint at)
 {
-    return (float)inputTensor[at];
+    return (float)inputTensor[at / RIGHT_VECTOR][at % RIGHT_VECTOR];
 }
 #endif
 
@@ -2442,8 +2467,8 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 }
 
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads.
-static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
+// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
@@ -2464,7 +2489,7 @@ groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 #define LEFT_FACTOR filterTensor
 #endif
 
-#if RIGHT_VECTOR == 1
+#if RIGHT_VECTOR == 1 || TAPS_AT_ONCE > 1
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
@@ -2524,17 +2549,17 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint non
     }
 }
 
-// The offset of column x. Columns are numbered in row-major order over all dimensions of the output but ROW_AXIS; the
-// last `merged` of these are contiguous.
-uint ColumnOffset(uint x, const int merged, int4 strides[2])
+// The offset of column x. Columns are numbered in row-major order over all dimensions of the output but ROW_AXIS; those
+// of the last `merged` dimensions lie `apart` elements apart.
+uint ColumnOffset(uint x, const int merged, uint apart, int4 strides[2])
 {
     uint side = 1;
     int d;
     [unroll]
     for (d = OUTPUT_SIZES_LENGTH - merged; d < OUTPUT_SIZES_LENGTH; d++)
         side *= (uint)sizes[d / 4][d % 4];
-    uint rest = merged > 0 ? x / side : x;
-    uint offset = x - rest * side;
+    uint rest = merged == OUTPUT_SIZES_LENGTH ? 0 : merged > 0 ? x / side : x;
+    uint offset = (x - rest * side) * apart;
     [unroll]
     for (d = OUTPUT_SIZES_LENGTH - merged - 1; d >= 0; d--)
         if (d != ROW_AXIS)
@@ -2557,7 +2582,60 @@ Step AfterTile(Step step)
 }
 #endif
 
-#if RIGHT_VECTOR == 8
+#if RIGHT_VECTOR == 8 && RIGHT_ALONG
+// A thread loads vectors of adjacent channels, which belong to a single tap, of several columns; zero outside.
+struct ReadColumn
+{
+    Pixel pixels[rightEach];
+    Step step;  // the next tile's, with WHOLE_TAPS
+};
+
+ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
+{
+    ReadColumn column;
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+        column.pixels[i] = PixelOf(number, left + (thread + i * NUM_THREADS) / (rightAcross / 8));
+    const uint2 first = StepOf(begin, begin);
+    column.step = StepAt(first.x, first.y);
+    return column;
+}
+
+void FetchRight(uint thread, inout ReadColumn column, uint product, uint end, out RightBuffer next[rightEach])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint k = product + (thread + i * NUM_THREADS) % (rightAcross / 8) * 8;
+        bool isInside;
+#if WHOLE_TAPS
+        const uint offset = Reached(column.pixels[i], column.step, isInside) + (k - product) * rightDepthStep;
+#else
+        const uint2 place = StepOf(k, k);
+        const uint offset = Reached(column.pixels[i], StepAt(place.x, place.y), isInside);
+#endif
+        next[i] = (RightBuffer)0;
+        if (isInside && k < end)
+            next[i] = inputTensor[offset / 8];
+    }
+#if WHOLE_TAPS
+    column.step = AfterTile(column.step);
+#endif
+}
+
+void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = RightEight(next, i);
+        if (rightEights % NUM_THREADS == 0 || number < rightEights)
+            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
+                NON_PRIVATE);
+    }
+}
+#elif RIGHT_VECTOR == 8
 // Each element meets a single tap, which is always inside, and eight adjacent pixels are contiguous. A thread loads the
 // same eight pixels for all its products.
 struct ReadColumn
@@ -2571,7 +2649,7 @@ ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
     const uint x = left + thread % (rightAcross / 8) * 8;
     ReadColumn column;
     column.offset = GroupOf(number) * channels * rightDepthStep
-        + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, rightSteps);
+        + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, 1, rightSteps);
     column.isThere = x < matrixColumns;
     return column;
 }
@@ -2672,8 +2750,10 @@ Four FourAt(uint number, uint x, uint end)
 #if PHASED || TAPS_AT_ONCE > 1
     four.offset = OffsetOf(four.places[0]);
 #else
+    const int last = OUTPUT_SIZES_LENGTH - 1;
+    const uint apart = (uint)outputStrides[last / 4][last % 4];
     four.offset = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4]
-        + ColumnOffset(x, OUTPUT_MERGED, outputStrides);
+        + ColumnOffset(x, OUTPUT_MERGED, apart, outputStrides);
 #endif
     return four;
 }
@@ -2696,7 +2776,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
         elements[e] = Finished(place, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-#if OUTPUT_VECTOR == 4
+#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
     outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
@@ -2711,7 +2791,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 groupshared uint metNonFinite;
 #endif
 
-#if RIGHT_VECTOR == 1
+#if RIGHT_VECTOR == 1 || TAPS_AT_ONCE > 1
 // Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
@@ -2901,12 +2981,22 @@ void Contract(uint item, uint thread)
     const uint fours = sumColumns / sumsAcross;  // side by side
     const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
     const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
+    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
     ControlBarrier(2, 2, EXCHANGED);
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
+        uint n;
+#if OUTPUT_DOWN
+        // Four lanes take the 16 rows of a column, which are contiguous.
+        Four four[turns];
+        [unroll]
+        for (n = 0; n < turns; n++)
+            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, columnsEnd);
+#else
         const uint x = left + waveLeft + j + lane % fours * sumsAcross;
         const Four four = FourAt(number, x, columnsEnd);
+#endif
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
@@ -2917,12 +3007,19 @@ void Contract(uint item, uint thread)
                     sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
-            for (uint n = 0; n < sumColumns / 8; n++)
+            for (n = 0; n < turns; n++)
             {
+#if OUTPUT_DOWN
+                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                StoreFour(part, number, top + waveTop + i * 16 + lane % 4 * 4, left + waveLeft + j + n * 8 + lane / 4,
+                    four[n], sums);
+#else
                 const uint down = n * (32 / fours) + rowOfLane;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
                 StoreFour(part, number, top + waveTop + i * 16 + down * sumsDown, x, four, sums);
+#endif
             }
         }
     }
@@ -3016,10 +3113,50 @@ uint2 RightPlace(uint number)
 #endif
 }
 
-// A thread gathers elements of one column, or of adjacent ones, zero outside. Channels of one tap are a constant stride
-// apart.
-void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, out RightVector next[rightEach])
+// What a thread loads of the factor's tiles: adjacent channels of several columns if RIGHT_ALONG, else elements of one
+// column, or of adjacent ones
+struct Pixels
 {
+    Pixel pixels[RIGHT_ALONG ? rightEach : 1];
+};
+
+Pixels PixelsOf(uint number, uint left, uint thread)
+{
+    Pixels found;
+    [unroll]
+    for (uint i = 0; i < (RIGHT_ALONG ? rightEach : 1); i++)
+        found.pixels[i] = PixelOf(number, left + RightPlace(thread + i * NUM_THREADS).x);
+    return found;
+}
+
+#if RIGHT_ALONG
+// Vectors of adjacent channels, which belong to a single tap; zero outside
+void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end, out RightVector next[rightEach])
+{
+#if WHOLE_TAPS
+    const uint2 begin = StepOf(product, product + RightPlace(thread).y);
+    const Step step = StepAt(begin.x, begin.y);
+#endif
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint k = product + RightPlace(thread + i * NUM_THREADS).y;
+#if !WHOLE_TAPS
+        const uint2 begin = StepOf(k, k);
+        const Step step = StepAt(begin.x, begin.y);
+#endif
+        bool isInside;
+        const uint offset = Reached(columns.pixels[i], step, isInside);
+        next[i] = (RightVector)0;
+        if (isInside && k < end)
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+    }
+}
+#else
+// Elements along k, zero outside. Channels of one tap are a constant stride apart.
+void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end, out RightVector next[rightEach])
+{
+    const Pixel pixel = columns.pixels[0];
     const uint2 begin = StepOf(product, product + (WHOLE_TAPS ? 0 : RightPlace(thread).y));
     Step step = StepAt(begin.x, begin.y);
     bool isInside;
@@ -3042,6 +3179,7 @@ void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, ou
 #endif
     }
 }
+#endif
 
 void PutRight(uint thread, RightVector next[rightEach])
 {
@@ -3067,6 +3205,8 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
+static const uint columnsAtOnce = OUTPUT_DOWN ? 1 : OUTPUT_VECTOR;  // that a thread stores
+
 // Stores adjacent elements
 void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
 {
@@ -3077,8 +3217,8 @@ void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
     outputTensor[offset / OUTPUT_VECTOR] = some;
 }
 
-// Stores a thread's elements in OUTPUT_VECTOR adjacent columns, or their partial sums
-void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
+// Stores a thread's elements in adjacent columns, or their partial sums
+void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][columnsAtOnce])
 {
     if (x >= matrixColumns)
         return;
@@ -3098,14 +3238,14 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     }
 #else
     // One column at a time, to keep register pressure low
-    OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
+    OUTPUT_VALUE elements[THREAD_ROWS][columnsAtOnce];
     List at = PlaceOf(number, 0, x);
     if (!IsThere(at))
         return;
     const int firstRow = at.entries[ROW_AXIS];
     const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
     [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    for (uint e = 0; e < columnsAtOnce; e++)
     {
         [unroll]
         for (i = 0; i < THREAD_ROWS; i++)
@@ -3115,6 +3255,16 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
         }
         GoOn(at);
     }
+#if OUTPUT_DOWN && OUTPUT_VECTOR == 4
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i += 4)
+    {
+        const OUTPUT_VALUE four[4] = { elements[i][0], elements[i + 1][0], elements[i + 2][0], elements[i + 3][0] };
+        const uint y = top + i / 4 * 16;
+        if (y < matrixRows)
+            StoreVector(offset + y, four);
+    }
+#else
     [unroll]
     for (i = 0; i < THREAD_ROWS; i++)
     {
@@ -3122,6 +3272,7 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
         if (y < matrixRows)
             StoreVector(offset + y * step, elements[i]);
     }
+#endif
 #endif
 }
 
@@ -3160,7 +3311,7 @@ void Contract(uint item, uint thread)
 #endif
     const uint leftBase = LeftFirst(number);
 
-    const Pixel rightBase = PixelOf(number, left + thread * RIGHT_VECTOR % TILE_COLUMNS);
+    const Pixels rightBase = PixelsOf(number, left, thread);
 
     const uint wave = thread / 32, lane = thread % 32;
     const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
@@ -3232,16 +3383,16 @@ void Contract(uint item, uint thread)
     if (metNonFinite != 0)
     {
         [loop]
-        for (uint n = 0; n < THREAD_COLUMNS; n += OUTPUT_VECTOR)
+        for (uint n = 0; n < THREAD_COLUMNS; n += columnsAtOnce)
         {
             const uint x = left + (columnFour + n / 4 * 8) * 4 + n % 4;
-            float again[THREAD_ROWS][OUTPUT_VECTOR];
+            float again[THREAD_ROWS][columnsAtOnce];
             [loop]
-            for (uint i = 0; i < THREAD_ROWS * OUTPUT_VECTOR; i++)
+            for (uint i = 0; i < THREAD_ROWS * columnsAtOnce; i++)
             {
-                const uint nth = i / OUTPUT_VECTOR;
+                const uint nth = i / columnsAtOnce;
                 const uint y = min(top + rowFour * 4 + nth / 4 * 16 + nth % 4, matrixRows - 1);
-                again[nth][i % OUTPUT_VECTOR] = AddedUp(number, y, x + i % OUTPUT_VECTOR, begin, end);
+                again[nth][i % columnsAtOnce] = AddedUp(number, y, x + i % columnsAtOnce, begin, end);
             }
             StoreColumns(part, number, top + rowFour * 4, x, again);
         }
@@ -3249,13 +3400,13 @@ void Contract(uint item, uint thread)
     }
 #endif
     [unroll]
-    for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
+    for (uint c = 0; c < THREAD_COLUMNS; c += columnsAtOnce)
     {
-        float some[THREAD_ROWS][OUTPUT_VECTOR];
+        float some[THREAD_ROWS][columnsAtOnce];
         [unroll]
         for (uint i = 0; i < THREAD_ROWS; i++)
             [unroll]
-            for (uint e = 0; e < OUTPUT_VECTOR; e++)
+            for (uint e = 0; e < columnsAtOnce; e++)
                 some[i][e] = totals[i][c / 4][c % 4 + e];
         StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
     }

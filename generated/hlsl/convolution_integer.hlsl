@@ -898,6 +898,12 @@ uint PartOf(uint part, uint number, uint y, uint x)
     return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
 }
 
+// The words of all partial sums
+uint PartWords()
+{
+    return IN_PARTS ? parts * matrices * matrixRows * PartPitch() : 0;
+}
+
 #if PASS == 2
 // Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
 void AddParts(uint item)
@@ -905,8 +911,9 @@ void AddParts(uint item)
     const uint across = PartPitch() / 4;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across * 4;  // `above`: rows before this one
+    const uint above = item / across, first = item % across * 4;  // `above`: rows before this one
     const uint number = above / matrixRows, row = above - number * matrixRows;
+    const uint column = first;
     List at = PlaceOf(number, row, column);
     int4 totals = 0;
     for (uint part = 0; part < parts; part++)
@@ -1036,7 +1043,7 @@ void PutInOrder(uint item)
     const uint padded = (channels + RIGHT_VECTOR - 1) / RIGHT_VECTOR * RIGHT_VECTOR;
     const uint across = (taps * padded + 15) / 16 * 16 / RIGHT_VECTOR;  // vectors per row of the left factor
     const uint leftCount = matrices * matrixRows * across;
-    const uint start = (IN_PARTS ? parts * matrices * matrixRows * PartPitch() : 0) / (RIGHT_VECTOR / 4);
+    const uint start = PartWords() / (RIGHT_VECTOR / 4);
     uint bytes[RIGHT_VECTOR], place, from, step, count, e;
     uint beyond = LEFT_UNSIGNED ? 0x80 : 0;
     bool isLeft = item < leftCount;

@@ -25,7 +25,9 @@
 //   ORDERED    1 in pass 2 if it reads both factors from `scratch`, and in pass 5; else 0
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
-//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
+//   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
+//   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
+//              innermost, else 0
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
@@ -1245,27 +1247,37 @@ uint OffsetOf(List at)
     return offset;
 }
 
-// The words that a row's partial sums take up: whole vectors
+// The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
+// OUTPUT_DOWN.
 uint PartPitch()
 {
-    return (matrixColumns + 3) / 4 * 4;
+    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
 }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
+    const uint2 place = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
+    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
+}
+
+// The words of all partial sums
+uint PartWords()
+{
+    return IN_PARTS ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
 }
 
 #if PASS == 3
-// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
+// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
 void AddParts(uint item)
 {
     const uint across = PartPitch() / 4;
-    if (item >= matrices * matrixRows * across)
+    const uint lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    if (item >= matrices * lines * across)
         return;
-    const uint above = item / across, column = item % across * 4;  // `above`: rows before this one
-    const uint number = above / matrixRows, row = above - number * matrixRows;
+    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
+    const uint number = above / lines, lineNumber = above - number * lines;
+    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     List at = PlaceOf(number, row, column);
     float4 totals = 0;
     for (uint part = 0; part < parts; part++)
@@ -1274,15 +1286,22 @@ void AddParts(uint item)
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
+            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     [unroll]
     for (uint n = 0; n < 4; n++)
     {
+#if OUTPUT_DOWN
+        if (row + n < matrixRows)
+            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        at.entries[ROW_AXIS]++;
+#else
         if (column + n < matrixColumns)
             StoreOutput(OffsetOf(at), Finished(at, totals[n]));
         GoOn(at);
+#endif
     }
 #endif
 }
@@ -1294,7 +1313,7 @@ static const uint atOnce = 128 / A_BITS;  // elements in 16 bytes
 // Where the copies start in scratch, in elements: after the partial sums
 uint OrderedFirst()
 {
-    return IN_PARTS ? parts * matrices * matrixRows * (PartPitch() / 4) * atOnce : 0;
+    return PartWords() / 4 * atOnce;
 }
 
 // The 16-byte vectors that a copied factor takes up; `lines` are its rows or columns
@@ -1430,8 +1449,8 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 }
 
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads.
-static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
+// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
@@ -1567,7 +1586,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
         elements[e] = Finished(place, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-#if OUTPUT_VECTOR == 4
+#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
     outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
@@ -1705,12 +1724,22 @@ void Contract(uint item, uint thread)
     const uint fours = sumColumns / sumsAcross;  // side by side
     const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
     const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
+    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
     ControlBarrier(2, 2, EXCHANGED);
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
+        uint n;
+#if OUTPUT_DOWN
+        // Four lanes take the 16 rows of a column, which are contiguous.
+        Four four[turns];
+        [unroll]
+        for (n = 0; n < turns; n++)
+            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, columnsEnd);
+#else
         const uint x = left + waveLeft + j + lane % fours * sumsAcross;
         const Four four = FourAt(number, x, columnsEnd);
+#endif
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
@@ -1721,12 +1750,19 @@ void Contract(uint item, uint thread)
                     sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
-            for (uint n = 0; n < sumColumns / 8; n++)
+            for (n = 0; n < turns; n++)
             {
+#if OUTPUT_DOWN
+                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                StoreFour(part, number, top + waveTop + i * 16 + lane % 4 * 4, left + waveLeft + j + n * 8 + lane / 4,
+                    four[n], sums);
+#else
                 const uint down = n * (32 / fours) + rowOfLane;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
                 StoreFour(part, number, top + waveTop + i * 16 + down * sumsDown, x, four, sums);
+#endif
             }
         }
     }
@@ -1855,6 +1891,8 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
+static const uint columnsAtOnce = OUTPUT_DOWN ? 1 : OUTPUT_VECTOR;  // that a thread stores
+
 // Stores adjacent elements
 void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
 {
@@ -1865,8 +1903,8 @@ void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
     outputTensor[offset / OUTPUT_VECTOR] = some;
 }
 
-// Stores a thread's elements in OUTPUT_VECTOR adjacent columns, or their partial sums
-void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
+// Stores a thread's elements in adjacent columns, or their partial sums
+void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][columnsAtOnce])
 {
     if (x >= matrixColumns)
         return;
@@ -1886,12 +1924,12 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     }
 #else
     // One column at a time, to keep register pressure low
-    OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
+    OUTPUT_VALUE elements[THREAD_ROWS][columnsAtOnce];
     List at = PlaceOf(number, 0, x);
     const int firstRow = at.entries[ROW_AXIS];
     const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
     [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    for (uint e = 0; e < columnsAtOnce; e++)
     {
         [unroll]
         for (i = 0; i < THREAD_ROWS; i++)
@@ -1901,6 +1939,16 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
         }
         GoOn(at);
     }
+#if OUTPUT_DOWN && OUTPUT_VECTOR == 4
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i += 4)
+    {
+        const OUTPUT_VALUE four[4] = { elements[i][0], elements[i + 1][0], elements[i + 2][0], elements[i + 3][0] };
+        const uint y = top + i / 4 * 16;
+        if (y < matrixRows)
+            StoreVector(offset + y, four);
+    }
+#else
     [unroll]
     for (i = 0; i < THREAD_ROWS; i++)
     {
@@ -1908,6 +1956,7 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
         if (y < matrixRows)
             StoreVector(offset + y * step, elements[i]);
     }
+#endif
 #endif
 }
 
@@ -2001,13 +2050,13 @@ void Contract(uint item, uint thread)
     }
 
     [unroll]
-    for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
+    for (uint c = 0; c < THREAD_COLUMNS; c += columnsAtOnce)
     {
-        float some[THREAD_ROWS][OUTPUT_VECTOR];
+        float some[THREAD_ROWS][columnsAtOnce];
         [unroll]
         for (uint i = 0; i < THREAD_ROWS; i++)
             [unroll]
-            for (uint e = 0; e < OUTPUT_VECTOR; e++)
+            for (uint e = 0; e < columnsAtOnce; e++)
                 some[i][e] = totals[i][c / 4][c % 4 + e];
         StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
     }

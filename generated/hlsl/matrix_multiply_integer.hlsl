@@ -796,6 +796,12 @@ uint PartOf(uint part, uint number, uint y, uint x)
     return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
 }
 
+// The words of all partial sums
+uint PartWords()
+{
+    return IN_PARTS ? parts * matrices * matrixRows * PartPitch() : 0;
+}
+
 #if PASS == 2
 // Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
 void AddParts(uint item)
@@ -803,8 +809,9 @@ void AddParts(uint item)
     const uint across = PartPitch() / 4;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across * 4;  // `above`: rows before this one
+    const uint above = item / across, first = item % across * 4;  // `above`: rows before this one
     const uint number = above / matrixRows, row = above - number * matrixRows;
+    const uint column = first;
     List at = PlaceOf(number, row, column);
     int4 totals = 0;
     for (uint part = 0; part < parts; part++)

@@ -23336,6 +23336,7 @@ typedef struct dmlops_plan_Matrices {
     int64_t column_axis;
     int64_t rows;
     int64_t columns;
+    int is_down;
     int64_t run;
     int64_t depth;
     int64_t count;
@@ -24623,6 +24624,8 @@ DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* told);
 DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run);
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24631,6 +24634,8 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* tensor, int64_t most);
 DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
     int64_t stride, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -26666,6 +26671,7 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
     result->column_axis = -1;
     result->rows = 1;
     result->columns = 1;
+    result->is_down = 0;
     result->run = 1;
     result->depth = 0;
     result->count = 1;
@@ -26746,18 +26752,21 @@ DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* How many of the output's last dimensions, after that of rows, are contiguous. */
+/* How many of the output's last dimensions count as one, since their elements are evenly spaced, as far apart as those
+   of the last. That of rows does not matter. */
 DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
-    int64_t run = 1;
+    int64_t run = output->strides.items[dmlops_item(planning, dmlops_subtract(output->strides.count, 1),
+        output->strides.count)];
     int64_t count = 0;
     for (int64_t place = 0; place < output->sizes.count; ++place) {
         int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
-        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
+        if ((axis != row_axis) && (output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run)) {
             break;
         }
-        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+        run = dmlops_multiply(run, (axis == row_axis) ? 1 : output->sizes.items[dmlops_item(planning, axis,
+            output->sizes.count)]);
         count = dmlops_add(count, 1);
     }
     return count;
@@ -26767,10 +26776,13 @@ DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
-    for (int64_t each_1 = dmlops_clip(dmlops_subtract(output->sizes.count, dmlops_plan_merged_last(planning, output,
-        row_axis)), output->sizes.count); each_1 < output->sizes.count; ++each_1) {
-        const int64_t size = output->sizes.items[each_1];
-        run = dmlops_multiply(run, size);
+    for (int64_t place = 0; place < output->sizes.count; ++place) {
+        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
+        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
+            break;
+        }
+        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
     }
     return run;
 }
@@ -26855,6 +26867,8 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
         dmlops_plan_no_matrices(planning, result);
         return;
     }
+    int64_t run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
+    int is_down = dmlops_plan_is_stored_down(planning, told, shader, row_axis, rows, run);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
@@ -26874,13 +26888,25 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     result->column_axis = column_axis;
     result->rows = rows;
     result->columns = columns;
-    result->run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
+    result->is_down = is_down;
+    result->run = is_down ? rows : run;
     result->depth = factors->depth;
     result->count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
     result->left = made_3;
     result->right = made_4;
     result->tap = made_5;
     return;
+}
+
+/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: the channels
+   are innermost in memory, or a matrix is stored column by column. Bytes are never stored so. */
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run) {
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int is_adjacent = (output->strides.items[dmlops_item(planning, row_axis, output->strides.count)] == 1) && (rows >
+        1);
+    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, told, shader);
 }
 
 /* The left factor's stride from one tap to the next. */
@@ -26968,6 +26994,10 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         vector = dmlops_gcd(vector, other);
     }
     int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
+    int64_t run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
+    int is_down = dmlops_plan_is_stored_down(planning, told, shader, row_axis, rows, run);
+    int64_t channels = dmlops_plan_is_of_bytes(planning, told, shader) ? 1 : dmlops_plan_channels_vector(planning,
+        factors, right, 4);
     dmlops_plan_int_8 made_5;
     dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_5);
     dmlops_plan_Side made_6;
@@ -26983,8 +27013,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_8.steps = made_7;
     made_8.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
     made_8.matrix = 0;
-    made_8.is_along = 0;
-    made_8.vector = dmlops_plan_columns_vector(planning, window, right, output);
+    made_8.is_along = channels > 1;
+    made_8.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->sizes = sizes;
@@ -26992,7 +27022,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->column_axis = -1;
     result->rows = rows;
     result->columns = columns;
-    result->run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
+    result->is_down = is_down;
+    result->run = is_down ? rows : run;
     result->depth = depth;
     result->count = count;
     result->left = made_6;
@@ -27054,6 +27085,22 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
     return vector;
 }
 
+/* How many adjacent channels, up to `most`, form a vector in the right factor, wherever they start. */
+DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* tensor, int64_t most) {
+    if (tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)] != 1) {
+        return 1;
+    }
+    int64_t vector = dmlops_gcd(most, factors->depth);
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if ((d != 1) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return vector;
+}
+
 /* Strides along the dimensions of the output, for a factor that has only one of them. */
 DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
     int64_t stride, dmlops_plan_int_8* result) {
@@ -27085,7 +27132,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
         dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
 }
 
-/* Adjacent elements of a row that a thread stores at once: 1 or 4. */
+/* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output) {
     int64_t vector = dmlops_gcd(4, found->run);
@@ -27110,7 +27157,7 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
-/* The words of all partial sums; rows are padded to whole vectors. */
+/* The words of all partial sums; rows, or columns if they are stored down, are padded to whole vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_partial_words(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Split* split) {
     return (split->parts > 1) ? dmlops_plan_times(planning, dmlops_multiply(4, dmlops_plan_partial_vectors(planning,
@@ -27119,8 +27166,9 @@ DMLOPS_CALLED int64_t dmlops_plan_partial_words(dmlops_planning* planning, const
 
 /* The vectors of four partial sums in one part. */
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning,
-        found->columns, 4)), found->count);
+    int64_t across = dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning, found->columns, 4));
+    return dmlops_plan_times(planning, found->is_down ? dmlops_plan_times(planning, found->columns,
+        dmlops_plan_ceil_div(planning, found->rows, 4)) : across, found->count);
 }
 
 /* The constants of a window on the right factor as it is in memory; none if there is no window. */
@@ -28247,13 +28295,15 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     }
 }
 
-/* The macros of the matrices' axes and of the window; `taps_at_once` are the taps that tiles hold at once. */
+/* The macros of the matrices' axes, of the output, and of the window; `taps_at_once` are the taps that tiles hold at
+   once. */
 DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once) {
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found->is_down);
     if (found->column_axis != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
         return;
@@ -29505,13 +29555,18 @@ DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* How a convolution's right factor is loaded: eight adjacent pixels at once if each output element meets one tap, which
-   is never outside, else element by element. */
+/* How a convolution's right factor is loaded: eight adjacent channels at once; or eight adjacent pixels if each output
+   element meets one tap, which is never outside; else element by element. */
 DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
+    if (dmlops_plan_channels_vector(planning, &told->factors, right, 8) == 8) {
+        result->is_along = 1;
+        result->vector = 8;
+        return;
+    }
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
@@ -29629,11 +29684,12 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
         const int64_t size = found->sizes.items[d];
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
     }
+    int64_t run = found->is_down ? found->run : 1;
     *result = *found;
     result->sizes = sizes;
     result->columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
         found->sizes.count)]), pitch);
-    result->run = 1;
+    result->run = run;
     return;
 }
 
@@ -29759,6 +29815,17 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
     half.ahead = ahead;
     half.resident = 1;
     if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
+        int is_many = dmlops_plan_tiles_of(planning, found, half.rows, half.columns) >= 264;
+        if (is_windowed && !is_gathered && is_many) {
+            result->rows = 64;
+            result->columns = 128;
+            result->depth = depth;
+            result->wave_rows = 32;
+            result->wave_columns = 64;
+            result->ahead = ahead;
+            result->resident = 2;
+            return;
+        }
         *result = half;
         return;
     }
@@ -30903,13 +30970,14 @@ DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_pl
     result->column_axis = found->row_axis;
     result->rows = found->columns;
     result->columns = found->rows;
+    result->is_down = 0;
     result->run = 1;
     result->left = found->right;
     result->right = found->left;
     return;
 }
 
-/* The matrices, transposed if they have too many rows. */
+/* The matrices, transposed if they have too many rows. Threads store rows, whatever is contiguous. */
 DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Matrices* found, dmlops_plan_Thin* result) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -30919,6 +30987,16 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
         result->is_turned = 1;
         result->matrices = made_1;
         result->right = contracted->left;
+        return;
+    }
+    if (found->is_down) {
+        dmlops_plan_Matrices made_2;
+        made_2 = *found;
+        made_2.is_down = 0;
+        made_2.run = 1;
+        result->is_turned = 0;
+        result->matrices = made_2;
+        result->right = contracted->right;
         return;
     }
     result->is_turned = 0;
@@ -30994,6 +31072,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_begin_form(planning, told, shader, output, &known);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), matrices->row_axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), matrices->column_axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split->parts > 1));
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);

@@ -72,6 +72,7 @@ def turned(found: Matrices) -> Matrices:
         column_axis=found.row_axis,
         rows=found.columns,
         columns=found.rows,
+        is_down=False,
         run=1,
         left=found.right,
         right=found.left,
@@ -79,10 +80,12 @@ def turned(found: Matrices) -> Matrices:
 
 
 def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
-    """The matrices, transposed if they have too many rows."""
+    """The matrices, transposed if they have too many rows. Threads store rows, whatever is contiguous."""
     contracted = shader.contracted
     if found.rows > MOST_ROWS:
         return Thin(True, turned(found), contracted.left)
+    if found.is_down:
+        return Thin(False, found._replace(is_down=False, run=1), contracted.right)
     return Thin(False, found, contracted.right)
 
 
@@ -129,6 +132,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     known = begin_form(out, told, shader, output)
     out.define("ROW_AXIS", matrices.row_axis)
     out.define("COLUMN_AXIS", matrices.column_axis)
+    out.define("OUTPUT_DOWN", 0)
     out.define("IN_PARTS", int(split.parts > 1))
     out.write(out.scratch(max(4 * words, 16)))
     out.share()

@@ -213,10 +213,11 @@ def define_matrices(
     tile_depth: int,
     taps_at_once: int,
 ) -> None:
-    """The macros of the matrices' axes and of the window; `taps_at_once` are the taps that tiles hold at
-    once."""
+    """The macros of the matrices' axes, of the output, and of the window; `taps_at_once` are the taps that
+    tiles hold at once."""
     window, output = told.factors.window, told.tensors[shader.contracted.output]
     out.define("ROW_AXIS", found.row_axis)
+    out.define("OUTPUT_DOWN", int(found.is_down))
     if found.column_axis != NONE:
         out.define("COLUMN_AXIS", found.column_axis)
         return

@@ -77,13 +77,14 @@ class ContractionParams(NamedTuple):
 
 
 def partial_words(found: Matrices, split: Split) -> int:
-    """The words of all partial sums; rows are padded to whole vectors."""
+    """The words of all partial sums; rows, or columns if they are stored down, are padded to whole vectors."""
     return times(4 * partial_vectors(found), split.parts) if split.parts > 1 else 0
 
 
 def partial_vectors(found: Matrices) -> int:
     """The vectors of four partial sums in one part."""
-    return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
+    across = times(found.rows, ceil_div(found.columns, 4))
+    return times(times(found.columns, ceil_div(found.rows, 4)) if found.is_down else across, found.count)
 
 
 def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> WindowWords:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .defined import Definition, DefinitionShader, Window
+from .defined import Definition, DefinitionShader, Factors, Window
 from .known import Eight, padded
 from .loops import Words, ceil_div, element_count, times
 from .phases import has_phases, is_divided, is_pointwise, most_places, phase_count, row_dimension
@@ -49,8 +49,8 @@ class Matrices(NamedTuple):
     """The output as matrices. `is_worth`: tiles are faster than the definition.
 
     `sizes` are those of the output, with 1 along rows, and along columns unless there is a window. `run`
-    elements of a row are contiguous in the output. With phases, `sizes`, `columns` and `depth` are those of
-    the largest. `tap` is that of the left factor, if there is a window.
+    elements of a row, or of a column if `is_down`, are contiguous in the output. With phases, `sizes`,
+    `columns` and `depth` are those of the largest. `tap` is that of the left factor, if there is a window.
     """
 
     is_worth: bool
@@ -59,6 +59,7 @@ class Matrices(NamedTuple):
     column_axis: int
     rows: int
     columns: int
+    is_down: bool
     run: int
     depth: int
     count: int  # type: ignore[assignment]  # shadows tuple.count
@@ -71,7 +72,7 @@ def no_matrices() -> Matrices:
     """For outputs that tiles do not speed up."""
     nothing = padded([])
     side = Side(nothing, 0, 0, False, 1)
-    return Matrices(False, nothing, NONE, NONE, 1, 1, 1, 0, 1, side, side, TapStep(True, 0))
+    return Matrices(False, nothing, NONE, NONE, 1, 1, False, 1, 0, 1, side, side, TapStep(True, 0))
 
 
 def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
@@ -111,13 +112,14 @@ def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int
 
 
 def merged_last(output: Tensor, row_axis: int) -> int:
-    """How many of the output's last dimensions, after that of rows, are contiguous."""
-    run, count = 1, 0
+    """How many of the output's last dimensions count as one, since their elements are evenly spaced, as far
+    apart as those of the last. That of rows does not matter."""
+    run, count = output.strides[len(output.strides) - 1], 0
     for place in range(len(output.sizes)):
         axis = len(output.sizes) - 1 - place
-        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
+        if axis != row_axis and output.sizes[axis] > 1 and output.strides[axis] != run:
             break
-        run *= output.sizes[axis]
+        run *= 1 if axis == row_axis else output.sizes[axis]
         count += 1
     return count
 
@@ -125,8 +127,11 @@ def merged_last(output: Tensor, row_axis: int) -> int:
 def side_by_side(output: Tensor, row_axis: int) -> int:
     """How many elements are contiguous in the output, as loops over its last dimensions visit them."""
     run = 1
-    for size in output.sizes[len(output.sizes) - merged_last(output, row_axis) :]:
-        run *= size
+    for place in range(len(output.sizes)):
+        axis = len(output.sizes) - 1 - place
+        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
+            break
+        run *= output.sizes[axis]
     return run
 
 
@@ -179,6 +184,8 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     rows, columns = output.sizes[row_axis], output.sizes[column_axis]
     if not is_tiled(told, shader, times(times(rows, columns), factors.depth)):
         return no_matrices()
+    run = columns if output.strides[column_axis] == 1 else 1
+    is_down = is_stored_down(told, shader, row_axis, rows, run)
     return Matrices(
         True,
         boxed(output, [row_axis, column_axis], factors.window),
@@ -186,13 +193,22 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
         column_axis,
         rows,
         columns,
-        columns if output.strides[column_axis] == 1 else 1,
+        is_down,
+        rows if is_down else run,
         factors.depth,
         element_count(output.sizes) // (rows * columns),
         side_of(left, factors.left, output.sizes, row_axis, factors.depth),
         side_of(right, factors.right, output.sizes, column_axis, factors.depth),
         TapStep(True, 0),
     )
+
+
+def is_stored_down(told: Definition, shader: DefinitionShader, row_axis: int, rows: int, run: int) -> bool:
+    """Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are:
+    the channels are innermost in memory, or a matrix is stored column by column. Bytes are never stored so."""
+    output = told.tensors[shader.contracted.output]
+    is_adjacent = output.strides[row_axis] == 1 and rows > 1
+    return is_adjacent and run == 1 and not is_of_bytes(told, shader)
 
 
 def tap_step(window: Window, tensor: Tensor) -> TapStep:
@@ -239,6 +255,9 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
     for other in others:
         vector = gcd(vector, other)
     count = times(groups, phase_count(window))
+    run = 1 if is_divided(window) else side_by_side(output, row_axis)
+    is_down = is_stored_down(told, shader, row_axis, rows, run)
+    channels = 1 if is_of_bytes(told, shader) else channels_vector(factors, right, 4)
     return Matrices(
         is_straight and is_tiled(told, shader, times(times(rows, columns), depth * count)),
         sizes,
@@ -246,7 +265,8 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
         NONE,
         rows,
         columns,
-        1 if is_divided(window) else side_by_side(output, row_axis),
+        is_down,
+        rows if is_down else run,
         depth,
         count,
         Side(axis_steps(output, row_axis, row_step), depth_step, matrix_step, True, vector),
@@ -254,8 +274,8 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
             axis_steps(output, factors.right[0], right.strides[0]),
             right.strides[1],
             0,
-            False,
-            columns_vector(window, right, output),
+            channels > 1,
+            channels if channels > 1 else columns_vector(window, right, output),
         ),
         tap,
     )
@@ -295,6 +315,17 @@ def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
     return vector
 
 
+def channels_vector(factors: Factors, tensor: Tensor, most: int) -> int:
+    """How many adjacent channels, up to `most`, form a vector in the right factor, wherever they start."""
+    if tensor.strides[1] != 1:
+        return 1
+    vector = gcd(most, factors.depth)
+    for d, stride in enumerate(tensor.strides):
+        if d != 1 and tensor.sizes[d] > 1:
+            vector = gcd(vector, stride)
+    return vector
+
+
 def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
     """Strides along the dimensions of the output, for a factor that has only one of them."""
     return padded([stride if d == axis else 0 for d in range(len(output.sizes))])
@@ -314,7 +345,7 @@ def tiles_of(found: Matrices, rows: int, columns: int) -> int:
 
 
 def output_vector(found: Matrices, output: Tensor) -> int:
-    """Adjacent elements of a row that a thread stores at once: 1 or 4."""
+    """Adjacent elements of a row or column that a thread stores at once: 1 or 4."""
     vector = gcd(4, found.run)
     for axis, stride in enumerate(output.strides):
         if output.sizes[axis] > 1 and stride >= found.run:

@@ -33,6 +33,7 @@ from .matrices import (
     Matrices,
     Side,
     axis_steps,
+    channels_vector,
     first_of,
     merged_last,
     output_vector,
@@ -46,6 +47,7 @@ from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
 from .tuning import (
+    MULTIPROCESSORS,
     SINGLE_THREADS,
     TILE_DIRECT_ROWS,
     TILE_FEW_ROWS,
@@ -92,9 +94,11 @@ def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
 
 
 def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
-    """How a convolution's right factor is loaded: eight adjacent pixels at once if each output element meets
-    one tap, which is never outside, else element by element."""
+    """How a convolution's right factor is loaded: eight adjacent channels at once; or eight adjacent pixels if
+    each output element meets one tap, which is never outside; else element by element."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
+    if channels_vector(told.factors, right, 8) == 8:
+        return Halves(True, 8)
     output = told.tensors[shader.contracted.output]
     behind = len(right.sizes) - len(window.sizes)
     is_plain = True
@@ -152,7 +156,8 @@ def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
         return found
     axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
     sizes: Eight = [pitch if d == axis else size for d, size in enumerate(found.sizes)]
-    return found._replace(sizes=sizes, columns=found.columns // found.sizes[axis] * pitch, run=1)
+    run = found.run if found.is_down else 1
+    return found._replace(sizes=sizes, columns=found.columns // found.sizes[axis] * pitch, run=run)
 
 
 def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
@@ -196,6 +201,9 @@ def unit_tile_for(found: Matrices, channels: int, is_gathered: bool) -> UnitTile
         return large
     half = UnitTile(64, 128, depth, 32, 32, ahead, 1)
     if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
+        is_many = tiles_of(found, half.rows, half.columns) >= 2 * MULTIPROCESSORS
+        if is_windowed and not is_gathered and is_many:
+            return UnitTile(64, 128, depth, 32, 64, ahead, 2)
         return half
     square = UnitTile(64, 64, depth, 32, 32, ahead, 1)
     if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
