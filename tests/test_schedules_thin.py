@@ -42,7 +42,9 @@ CASES = {
     "4 columns, B turned": product(of("FLOAT32", 2, 36, 68), of("FLOAT32", 2, 4, 68), None, "NT", RELU),
     "in parts": product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 2, 12)),
     "column by column": column_by_column(product(of("FLOAT32", 3, 64), of("FLOAT32", 64, 68), None)),
-    "column by column, in parts": column_by_column(product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), None)),
+    "column by column, in parts": column_by_column(
+        product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), None)
+    ),
     "in parts, B turned": product(of("FLOAT16", 1, 1544), of("FLOAT16", 5, 1544), None, "NT"),
     "in parts, 2 columns": product(of("FLOAT32", 2, 6, 1028), of("FLOAT32", 2, 1028, 2), None, "NN", RELU),
 }  # fmt: skip
