@@ -109,6 +109,7 @@ def main() -> None:
     for name, f, end, degree in (
         ("tanh, float", mp.tanh, 0.625, 4),
         ("sinh, half", mp.sinh, 1, 2),
+        ("sinh, float", mp.sinh, 1, 3),
         ("sin, half", mp.sin, 0.7856, 1),
     ):
         g = odd_rest(f)
@@ -152,6 +153,8 @@ def main() -> None:
     for name, f, end, degree in (
         ("atan, half", mp.atan, 1, 5),
         ("atan, float", mp.atan, 1, 8),
+        ("asin, half", mp.asin, mp.mpf(1) / 2, 3),
+        ("atanh, half", mp.atanh, mp.mpf("0.3"), 2),
         ("softplus, float", mp.atanh, mp.mpf(1) / 3, 3),
     ):
         g = odd_rest(f)

@@ -45,6 +45,7 @@ ORACLES: Mapping[str, tuple[Callable[[Numbers], Numbers], Mapping[str, float]]] 
     "ACTIVATION_SWISH": (swish, {"SigmoidInputScale": 1.0}),
     "ACTIVATION_TANH": (np.tanh, {}),
     "ELEMENT_WISE_ACOSH": (np.arccosh, {}),
+    "ELEMENT_WISE_ASIN": (np.arcsin, {}),
     "ELEMENT_WISE_ASINH": (np.arcsinh, {}),
     "ELEMENT_WISE_ATANH": (np.arctanh, {}),
     "ELEMENT_WISE_COS": (np.cos, {}),

@@ -12,6 +12,7 @@ from .images import images
 from .moves import moves
 from .normalizations import normalizations
 from .products import of_bytes, products
+from .quantizing import quantizing
 from .recurrents import recurrents
 from .squares import squares
 
@@ -30,3 +31,4 @@ def cases() -> Iterator[Case]:
     yield from recurrents()
     yield from moves()
     yield from functions()
+    yield from quantizing()

@@ -125,7 +125,8 @@ bool LessOrEqual(int a, int b) { return a <= b; }
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -133,7 +134,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
@@ -150,7 +151,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void LoadSlope(uint offset, out SLOPE_VALUE values[VECTOR])
 {
 #if SLOPE_VECTOR > 1 && SLOPE_BITS < 16
-    const uint word = slopeTensor[offset / 4];
+    const uint perWord = 32 / SLOPE_BITS;
+    const uint word = slopeTensor[offset / perWord] >> (offset % perWord * SLOPE_BITS);
 #elif SLOPE_VECTOR > 1
     const SlopeElements elements = slopeTensor[offset / VECTOR];
 #endif
@@ -158,7 +160,7 @@ void LoadSlope(uint offset, out SLOPE_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if SLOPE_VECTOR > 1 && SLOPE_BITS < 16
-        values[k] = (SLOPE_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (SLOPE_VALUE)(word << (32 - SLOPE_BITS * (k + 1))) >> (32 - SLOPE_BITS);
 #elif SLOPE_VECTOR > 1
         values[k] = (SLOPE_VALUE)elements[k];
 #elif SLOPE_BITS < 16

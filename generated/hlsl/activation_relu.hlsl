@@ -96,9 +96,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(uint x) { return false; }
-
 // The larger of two integers
 int Max(int a, int b) { return max(a, b); }
 
@@ -108,31 +105,26 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
+// and modulo 2^WORD_BITS, NaN of either sign comes last.
 float Max(float a, float b)
 {
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -140,7 +132,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16

@@ -126,7 +126,8 @@ bool Less(int a, int b) { return a < b; }
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -134,7 +135,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
@@ -151,7 +152,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void LoadInputGradient(uint offset, out INPUT_GRADIENT_VALUE values[VECTOR])
 {
 #if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
-    const uint word = inputGradientTensor[offset / 4];
+    const uint perWord = 32 / INPUT_GRADIENT_BITS;
+    const uint word = inputGradientTensor[offset / perWord] >> (offset % perWord * INPUT_GRADIENT_BITS);
 #elif INPUT_GRADIENT_VECTOR > 1
     const InputGradientElements elements = inputGradientTensor[offset / VECTOR];
 #endif
@@ -159,7 +161,7 @@ void LoadInputGradient(uint offset, out INPUT_GRADIENT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
-        values[k] = (INPUT_GRADIENT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_GRADIENT_VALUE)(word << (32 - INPUT_GRADIENT_BITS * (k + 1))) >> (32 - INPUT_GRADIENT_BITS);
 #elif INPUT_GRADIENT_VECTOR > 1
         values[k] = (INPUT_GRADIENT_VALUE)elements[k];
 #elif INPUT_GRADIENT_BITS < 16

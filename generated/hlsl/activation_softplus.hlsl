@@ -172,17 +172,23 @@ float KeptApart(float x, float positive)
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
-// are where the device can. The product of k and the larger part of ln 2 is exact either way.
-float ExpFused(float high, float low)
+// e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
+// cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
+// is exact either way.
+float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
     const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // Scaled by 2^64, so that only the last step can make it subnormal
-    const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
-    return FromBits(scaled) * 5.421011e-20f;
+    return FromBits(Bits(1.0f + (r + ExpTail(r))) + ((Bits(shifted) + (uint)exponent) << 23));
+}
+
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
+// make it subnormal.
+float ExpFused(float high, float low)
+{
+    return ExpTimes(high, low, 64) * 5.421011e-20f;
 }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
@@ -205,7 +211,8 @@ float Softplus(float x)
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -213,7 +220,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16

@@ -847,13 +847,18 @@ void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 #endif
 }
 
-void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
+uint OffsetInOutputParameters(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_PARAMETERS_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputParametersStrides[d / 4][d % 4];
-    StoreOutputParameters(offset, entry);
+    return offset;
+}
+
+void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
+{
+    StoreOutputParameters(OffsetInOutputParameters(at), entry);
 }
 
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
@@ -872,13 +877,18 @@ void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
 #endif
 }
 
-void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
+uint OffsetInOutputFirstMoment(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_FIRST_MOMENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputFirstMomentStrides[d / 4][d % 4];
-    StoreOutputFirstMoment(offset, entry);
+    return offset;
+}
+
+void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
+{
+    StoreOutputFirstMoment(OffsetInOutputFirstMoment(at), entry);
 }
 
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
@@ -897,13 +907,18 @@ void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 #endif
 }
 
-void WriteOutputSecondMoment(List at, OUTPUT_SECOND_MOMENT_VALUE entry)
+uint OffsetInOutputSecondMoment(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SECOND_MOMENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputSecondMomentStrides[d / 4][d % 4];
-    StoreOutputSecondMoment(offset, entry);
+    return offset;
+}
+
+void WriteOutputSecondMoment(List at, OUTPUT_SECOND_MOMENT_VALUE entry)
+{
+    StoreOutputSecondMoment(OffsetInOutputSecondMoment(at), entry);
 }
 
 REAL_VALUE Turn()

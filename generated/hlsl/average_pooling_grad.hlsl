@@ -535,13 +535,18 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+uint OffsetInOutputGradient(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    return offset;
+}
+
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
 
 REAL_VALUE ReadKeptShare(List at)

@@ -745,13 +745,18 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+uint OffsetInOutputGradient(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    return offset;
+}
+
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
 
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
@@ -770,13 +775,18 @@ void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 #endif
 }
 
-void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
+uint OffsetInOutputScaleGradient(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SCALE_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputScaleGradientStrides[d / 4][d % 4];
-    StoreOutputScaleGradient(offset, entry);
+    return offset;
+}
+
+void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
+{
+    StoreOutputScaleGradient(OffsetInOutputScaleGradient(at), entry);
 }
 
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
@@ -795,13 +805,18 @@ void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 #endif
 }
 
-void WriteOutputBiasGradient(List at, OUTPUT_BIAS_GRADIENT_VALUE entry)
+uint OffsetInOutputBiasGradient(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_BIAS_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputBiasGradientStrides[d / 4][d % 4];
-    StoreOutputBiasGradient(offset, entry);
+    return offset;
+}
+
+void WriteOutputBiasGradient(List at, OUTPUT_BIAS_GRADIENT_VALUE entry)
+{
+    StoreOutputBiasGradient(OffsetInOutputBiasGradient(at), entry);
 }
 
 REAL_VALUE ReadKeptSlope(List at)

@@ -18,6 +18,11 @@
 //              3 OutputTensor
 //              4 OutputScaleTensor
 //              5 OutputZeroPointTensor
+//              6 the least or greatest elements of InputTensor in groupColumns parts, which a group each finds, to the
+//              start of
+//                `scratch`
+//              7 Low, High from `count` parts, in a single group
+// In passes 6 and 7, NUM_THREADS is a power of 2.
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -35,6 +40,7 @@
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
+//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -434,14 +440,6 @@ float Quantize(float x, int lowest, int highest)
 
 int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
@@ -537,27 +535,55 @@ float Divide(float a, float b)
     return FromBits(sign | bits);
 }
 
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
+// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
+float RoundedQuotient(float x, float y)
+{
+    const float quotient = x / y;
+    float result = RoundEven(quotient);
+    const bool isClear = 0.5f - Magnitude(quotient - result) > 9.536743e-7f * Magnitude(quotient);
+    const bool isUsual = Magnitude(y) > 7.888609e-31f && Magnitude(y) < 1.2676506e30f;
+    [branch]
+    if (!isClear || !isUsual)
+        result = RoundEven(Divide(x, y));
+    return result;
+}
+
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
+float RoundingOnce(float x, uint bits) { return x; }
+int RoundingOnce(int x, uint bits) { return x; }
+uint RoundingOnce(uint x, uint bits) { return x; }
+int64_t RoundingOnce(int64_t x, uint bits) { return x; }
+
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
+// and modulo 2^WORD_BITS, NaN of either sign comes last.
 float Max(float a, float b)
 {
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
 float Min(float a, float b)
 {
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
+    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -601,13 +627,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
+uint OffsetInOutput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    return offset;
+}
+
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    StoreOutput(OffsetInOutput(at), entry);
 }
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
@@ -637,13 +668,18 @@ void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
 #endif
 }
 
-void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
+uint OffsetInOutputScale(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputScaleStrides[d / 4][d % 4];
-    StoreOutputScale(offset, entry);
+    return offset;
+}
+
+void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
+{
+    StoreOutputScale(OffsetInOutputScale(at), entry);
 }
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
@@ -662,13 +698,18 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 #endif
 }
 
-void WriteOutputZeroPoint(List at, OUTPUT_ZERO_POINT_VALUE entry)
+uint OffsetInOutputZeroPoint(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_ZERO_POINT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputZeroPointStrides[d / 4][d % 4];
-    StoreOutputZeroPoint(offset, entry);
+    return offset;
+}
+
+void WriteOutputZeroPoint(List at, OUTPUT_ZERO_POINT_VALUE entry)
+{
+    StoreOutputZeroPoint(OffsetInOutputZeroPoint(at), entry);
 }
 
 REAL_VALUE ReadKeptLow(List at)
@@ -834,8 +875,13 @@ precise REAL_VALUE Chosen()
 
 int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
 {
-    return (int)QuantizeOutput(RoundEven(Divide(x, scale)) + Convert(point_, (REAL_VALUE)0));
+    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
 }
+
+#if PASS >= 6
+groupshared float total0Of[NUM_THREADS];
+groupshared float total1Of[NUM_THREADS];
+#endif
 
 // The coordinate of an element, given its row-major index
 List Numbered(uint number)
@@ -854,6 +900,50 @@ List Numbered(uint number)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS >= 6
+    const uint apart = groupColumns * NUM_THREADS;
+    float total0 = asfloat(0x7f800000u);
+    float total1 = asfloat(0xff800000u);
+    for (uint start = group.x * NUM_THREADS + thread; start < count; start += 8 * apart)
+    {
+        [unroll]
+        for (uint u = 0; u < 8; u++)
+        {
+            const uint number = min(start + u * apart, count - 1);  // the last one may well count twice
+#if PASS == 6
+            const List taken = Numbered(number);
+            total0 = Min(total0, (REAL_VALUE)ReadInput(taken));
+            total1 = Max(total1, (REAL_VALUE)ReadInput(taken));
+#else
+            total0 = Min(total0, asfloat(scratch[0 * count + number]));
+            total1 = Max(total1, asfloat(scratch[1 * count + number]));
+#endif
+        }
+    }
+    total0Of[thread] = total0;
+    total1Of[thread] = total1;
+    for (uint others = NUM_THREADS / 2; others > 0; others /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (thread < others)
+        {
+            total0Of[thread] = Min(total0Of[thread], total0Of[thread + others]);
+            total1Of[thread] = Max(total1Of[thread], total1Of[thread + others]);
+        }
+    }
+    if (thread == 0)
+    {
+        total0 = total0Of[0];
+        total1 = total1Of[0];
+#if PASS == 6
+        scratch[0 * groupColumns + group.x] = asuint(total0);
+        scratch[1 * groupColumns + group.x] = asuint(total1);
+#else
+        WriteKeptLow(0, Min(total0, (REAL_VALUE)0.0f));
+        WriteKeptHigh(0, Max(total1, (REAL_VALUE)0.0f));
+#endif
+    }
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -868,13 +958,45 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)),
         ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH))))));
 #elif PASS == 3  // OutputTensor
+#if BYTES
+    List begin = at;
+    begin.entries[RANK - 1] *= 4;
+    uint word = 0;
+    [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
+    for (int k = 0; k < 4; k++)
+    {
+        List at = begin;
+        at.entries[RANK - 1] += k;
+        word |= ((uint)(OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at),
+            ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)),
+            ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))) & 0xff) << (8 * k);
+    }
+    outputTensor[OffsetInOutput(begin) / 4] = word;
+#else
     WriteOutput(at, (OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at),
         ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)),
         ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
+#endif
 #elif PASS == 4  // OutputScaleTensor
     WriteOutputScale(at, (OUTPUT_SCALE_VALUE)RoundingOnce(ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)),
         OUTPUT_SCALE_BITS));
 #elif PASS == 5  // OutputZeroPointTensor
+#if BYTES
+    List begin = at;
+    begin.entries[RANK - 1] *= 4;
+    uint word = 0;
+    [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
+    for (int k = 0; k < 4; k++)
+    {
+        List at = begin;
+        at.entries[RANK - 1] += k;
+        word |= ((uint)(OUTPUT_ZERO_POINT_VALUE)ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) & 0xff)
+            << (8 * k);
+    }
+    outputZeroPointTensor[OffsetInOutputZeroPoint(begin) / 4] = word;
+#else
     WriteOutputZeroPoint(at, (OUTPUT_ZERO_POINT_VALUE)ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)));
+#endif
+#endif
 #endif
 }

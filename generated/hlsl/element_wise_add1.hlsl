@@ -137,9 +137,6 @@ float Abs(float x) { return Magnitude(x); }
 // Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 
-// No integer is NaN.
-bool IsNan(uint x) { return false; }
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
@@ -186,23 +183,23 @@ bool IsInfinity(float x)
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
+// and modulo 2^WORD_BITS, NaN of either sign comes last.
 float Max(float a, float b)
 {
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
 float Min(float a, float b)
 {
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
+    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 // For halves, functions are only as exact as half precision can show.
@@ -284,6 +281,7 @@ float Tanh(float x)
 #else
 // No integer is NaN.
 bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -355,17 +353,23 @@ float KeptApart(float x, float positive)
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
-// are where the device can. The product of k and the larger part of ln 2 is exact either way.
-float ExpFused(float high, float low)
+// e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
+// cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
+// is exact either way.
+float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
     const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // Scaled by 2^64, so that only the last step can make it subnormal
-    const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
-    return FromBits(scaled) * 5.421011e-20f;
+    return FromBits(Bits(1.0f + (r + ExpTail(r))) + ((Bits(shifted) + (uint)exponent) << 23));
+}
+
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
+// make it subnormal.
+float ExpFused(float high, float low)
+{
+    return ExpTimes(high, low, 64) * 5.421011e-20f;
 }
 
 // e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
@@ -463,7 +467,8 @@ float Tanh(float x)
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
 #if A_VECTOR > 1 && A_BITS < 16
-    const uint word = aTensor[offset / 4];
+    const uint perWord = 32 / A_BITS;
+    const uint word = aTensor[offset / perWord] >> (offset % perWord * A_BITS);
 #elif A_VECTOR > 1
     const AElements elements = aTensor[offset / VECTOR];
 #endif
@@ -471,7 +476,7 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if A_VECTOR > 1 && A_BITS < 16
-        values[k] = (A_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
@@ -488,7 +493,8 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 void LoadB(uint offset, out B_VALUE values[VECTOR])
 {
 #if B_VECTOR > 1 && B_BITS < 16
-    const uint word = bTensor[offset / 4];
+    const uint perWord = 32 / B_BITS;
+    const uint word = bTensor[offset / perWord] >> (offset % perWord * B_BITS);
 #elif B_VECTOR > 1
     const BElements elements = bTensor[offset / VECTOR];
 #endif
@@ -496,7 +502,7 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if B_VECTOR > 1 && B_BITS < 16
-        values[k] = (B_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16

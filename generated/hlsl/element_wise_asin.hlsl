@@ -108,19 +108,6 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-59
-// (double) of arcsin(x) / x.
-float AsinTail(float z)
-{
-    float p = 0.0375891f;
-    p = p * z + 0.014386791f;
-    p = p * z + 0.031821452f;
-    p = p * z + 0.044515304f;
-    p = p * z + 0.07500513f;
-    p = p * z + 0.1666666f;
-    return p * z;
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -151,106 +138,65 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
-// The square root; NaN for negative numbers.
+// The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)); up to 1/2 a minimax polynomial
+// (scripts/minimax.py). NaN outside [-1, 1].
 // Error at most 0.501 ulp of a half, over all halves.
-float Sqrt(float x)
-{
-    const float result = x < 0.0f ? QuietNan(x) : sqrt(x);
-    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : result;
-}
-
-// The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)); NaN outside [-1, 1].
-// Error at most 2.35 ulp (float), 2.15 ulp (double), as measured.
 float Asin(float x)
 {
     const float a = Magnitude(x);
-    if (!(a <= 1.0f))
-        return QuietNan(x);
-    if (a <= 0.5f)
-    {
-        precise float small = a + a * AsinTail(a * a);
-        return CopySign(small, x);
-    }
-    const float z = 0.5f * (1.0f - a);
-    const float root = Sqrt(z);
-    precise float twice = 2.0f * (root + root * AsinTail(z));
-    precise float result = 1.5707964f - (twice + 4.371139e-8f);
-    return CopySign(result, x);
+    const bool isSmall = a <= 0.5f;
+    const float z = isSmall ? a * a : 0.5f * (1.0f - a);
+    const float root = isSmall ? a : sqrt(z);
+    float p = 0.049943592f;
+    p = mad(p, z, 0.040039563f);
+    p = mad(p, z, 0.07540466f);
+    p = mad(p, z, 0.16665582f);
+    const float arc = mad(root * z, p, root);
+    const float result = isSmall ? arc : 1.5707964f - 2.0f * arc;
+    return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
-// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
-// simplify (x - y) + y to x.
-float LessExact(float x)
+// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-59
+// (double) of arcsin(x) / x.
+float AsinTail(float z)
 {
-    return FromBits(Bits(x) & ~1u);
+    float p = 0.0375891f;
+    p = p * z + 0.014386791f;
+    p = p * z + 0.031821452f;
+    p = p * z + 0.044515304f;
+    p = p * z + 0.07500513f;
+    p = p * z + 0.1666666f;
+    return p * z;
 }
 
-// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
-// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
-// remainder.
-float Sqrt(float x)
-{
-    // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
-    const uint bits = Bits(x);
-    const bool isSubnormal = bits < 0x00800000u;
-    const uint normal = isSubnormal ? Bits((float)(bits << 1)) : bits;
-    const uint squareBits = ((normal - 0x00800000u) & 0x00ffffffu) + 0x56800000u;
-    const float square = FromBits(squareBits);
-
-    // root = head + tail, an integer; head has its upper 12 bits, so that all products and differences are exact. The
-    // argument of LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
-    const float inverse = rsqrt(square);
-    const float head = FromBits((Bits(square * inverse) + 0x800u) & 0xfffff000u);
-    const float rest = mad(-head, head, square);
-    const float most = 0.5f * inverse * rest;
-    const float tail = round(mad(0.5f * inverse * most, most, most));
-    const float left = mad(-tail, tail, LessExact(mad(-2.0f * tail, head, rest)));
-    const float root = head + tail;
-
-    // It is off by one at most, only next to where it would round differently; no root is a tie.
-    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
-    const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
-    const float result = FromBits(Bits(nearest) + exponents);
-    const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;
-    return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
-}
-
-// The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)); NaN outside [-1, 1].
+// The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)), for floats without branches; NaN outside
+// [-1, 1].
 // Error at most 2.35 ulp (float), 2.15 ulp (double), as measured.
 float Asin(float x)
 {
     const float a = Magnitude(x);
-    if (!(a <= 1.0f))
-        return QuietNan(x);
-    if (a <= 0.5f)
-    {
-        precise float small = a + a * AsinTail(a * a);
-        return CopySign(small, x);
-    }
-    const float z = 0.5f * (1.0f - a);
-    const float root = Sqrt(z);
-    precise float twice = 2.0f * (root + root * AsinTail(z));
-    precise float result = 1.5707964f - (twice + 4.371139e-8f);
-    return CopySign(result, x);
+    const bool isSmall = a <= 0.5f;
+    const float z = isSmall ? a * a : max(0.5f * (1.0f - a), 1e-30f);
+
+    // The root is head + tail, and head has 12 bits, so that the rest of its square is exact.
+    const float inverse = rsqrt(z);
+    const float head = FromBits((Bits(z * inverse) + 0x800u) & 0xfffff000u);
+    const float most = 0.5f * inverse * mad(-head, head, z);
+    const float tail = mad(0.5f * inverse * most, most, most);
+    const float root = isSmall ? a : head + tail;
+    const float arc = mad(root, AsinTail(z), root);
+    const float result = isSmall ? arc : 1.5707964f - mad(2.0f, arc, 4.371139e-8f);
+    return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
 }
 #endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -258,7 +204,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16

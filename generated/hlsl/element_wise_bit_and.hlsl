@@ -109,7 +109,8 @@ Position Locate(uint item)
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
 #if A_VECTOR > 1 && A_BITS < 16
-    const uint word = aTensor[offset / 4];
+    const uint perWord = 32 / A_BITS;
+    const uint word = aTensor[offset / perWord] >> (offset % perWord * A_BITS);
 #elif A_VECTOR > 1
     const AElements elements = aTensor[offset / VECTOR];
 #endif
@@ -117,7 +118,7 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if A_VECTOR > 1 && A_BITS < 16
-        values[k] = (A_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
@@ -134,7 +135,8 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 void LoadB(uint offset, out B_VALUE values[VECTOR])
 {
 #if B_VECTOR > 1 && B_BITS < 16
-    const uint word = bTensor[offset / 4];
+    const uint perWord = 32 / B_BITS;
+    const uint word = bTensor[offset / perWord] >> (offset % perWord * B_BITS);
 #elif B_VECTOR > 1
     const BElements elements = bTensor[offset / VECTOR];
 #endif
@@ -142,7 +144,7 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if B_VECTOR > 1 && B_BITS < 16
-        values[k] = (B_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16

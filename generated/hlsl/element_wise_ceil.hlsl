@@ -117,7 +117,8 @@ float Ceil(float x)
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -125,7 +126,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16

@@ -138,7 +138,8 @@ uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bit
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -146,7 +147,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
@@ -163,7 +164,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void LoadInputGradient(uint offset, out INPUT_GRADIENT_VALUE values[VECTOR])
 {
 #if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
-    const uint word = inputGradientTensor[offset / 4];
+    const uint perWord = 32 / INPUT_GRADIENT_BITS;
+    const uint word = inputGradientTensor[offset / perWord] >> (offset % perWord * INPUT_GRADIENT_BITS);
 #elif INPUT_GRADIENT_VECTOR > 1
     const InputGradientElements elements = inputGradientTensor[offset / VECTOR];
 #endif
@@ -171,7 +173,7 @@ void LoadInputGradient(uint offset, out INPUT_GRADIENT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
-        values[k] = (INPUT_GRADIENT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_GRADIENT_VALUE)(word << (32 - INPUT_GRADIENT_BITS * (k + 1))) >> (32 - INPUT_GRADIENT_BITS);
 #elif INPUT_GRADIENT_VECTOR > 1
         values[k] = (INPUT_GRADIENT_VALUE)elements[k];
 #elif INPUT_GRADIENT_BITS < 16

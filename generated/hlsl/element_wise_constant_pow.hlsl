@@ -506,6 +506,19 @@ float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y
 // Snaps to an integer that rounding errors of double precision may have missed
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+
+// x^y, as Power, for a y that all elements share: squares and cubes are products.
+float PowerBy(float x, float y)
+{
+    if (y == 2.0f)
+        return x * x;
+    if (y == 3.0f)
+        return x * x * x;
+    return Power(x, y);
+}
+
+int PowerBy(int x, float y) { return Power(x, y); }
+uint PowerBy(uint x, float y) { return Power(x, y); }
 #else
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
@@ -637,12 +650,26 @@ float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y
 // Snaps to an integer that rounding errors of double precision may have missed
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+
+// x^y, as Power, for a y that all elements share: squares and cubes are products.
+float PowerBy(float x, float y)
+{
+    if (y == 2.0f)
+        return x * x;
+    if (y == 3.0f)
+        return x * x * x;
+    return Power(x, y);
+}
+
+int PowerBy(int x, float y) { return Power(x, y); }
+uint PowerBy(uint x, float y) { return Power(x, y); }
 #endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -650,7 +677,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
@@ -695,7 +722,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)Power(x, exponent);
+    return (OUTPUT_VALUE)PowerBy(x, exponent);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -105,9 +105,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(uint x) { return false; }
-
 // The smaller of two integers
 int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
@@ -120,31 +117,26 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
 float Min(float a, float b)
 {
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
+    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
 #if A_VECTOR > 1 && A_BITS < 16
-    const uint word = aTensor[offset / 4];
+    const uint perWord = 32 / A_BITS;
+    const uint word = aTensor[offset / perWord] >> (offset % perWord * A_BITS);
 #elif A_VECTOR > 1
     const AElements elements = aTensor[offset / VECTOR];
 #endif
@@ -152,7 +144,7 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if A_VECTOR > 1 && A_BITS < 16
-        values[k] = (A_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
@@ -169,7 +161,8 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 void LoadB(uint offset, out B_VALUE values[VECTOR])
 {
 #if B_VECTOR > 1 && B_BITS < 16
-    const uint word = bTensor[offset / 4];
+    const uint perWord = 32 / B_BITS;
+    const uint word = bTensor[offset / perWord] >> (offset % perWord * B_BITS);
 #elif B_VECTOR > 1
     const BElements elements = bTensor[offset / VECTOR];
 #endif
@@ -177,7 +170,7 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if B_VECTOR > 1 && B_BITS < 16
-        values[k] = (B_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16

@@ -247,9 +247,14 @@ float Fmod(float a, float b)
     const int aExponent = max((int)(aBits >> 23), 1);
     const int bExponent = max((int)(bBits >> 23), 1);
     const uint divisor = bBits - ((uint)(bExponent - 1) << 23);
-    uint remainder = (aBits - ((uint)(aExponent - 1) << 23)) % divisor;
-    for (int left = aExponent - bExponent; left > 0 && remainder != 0; left -= 8)
+    uint remainder = aBits - ((uint)(aExponent - 1) << 23);
+    int left = aExponent - bExponent;
+    do
+    {
         remainder = (remainder << min(left, 8)) % divisor;
+        left -= 8;
+    }
+    while (left > 0 && remainder != 0);
 
     const uint sign = Bits(a) & ~0x7fffffffu;
     if (remainder == 0)
@@ -260,7 +265,7 @@ float Fmod(float a, float b)
 
 // a - b floor(a / b), with the sign of b even for zeros. If a and b differ in sign, the exact remainder is added to b,
 // and the sum is rounded (once): it may be b itself. Small numbers are scaled by 2^64 for this addition, since drivers
-// may flush a subnormal remainder.
+// may flush a subnormal remainder, which makes no difference next to larger ones.
 
 // 2^64 x
 float Raised(float x)
@@ -279,7 +284,11 @@ float FloorMod(float a, float b)
         return remainder;
     if (Bits(Magnitude(remainder)) == 0)
         return withSign;
-    return Magnitude(b) < 1.0f ? (Raised(remainder) + Raised(b)) * 5.421010862427522e-20f : remainder + b;
+    float sum = remainder + b;
+    [branch]
+    if (Magnitude(b) < 7.888609e-31f)
+        sum = (Raised(remainder) + Raised(b)) * 5.421010862427522e-20f;
+    return sum;
 }
 
 // The remainder with the sign of the divisor; 0 for an integer divisor of 0
@@ -296,7 +305,8 @@ int64_t ModulusFloor(int64_t x, int64_t y)
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
 #if A_VECTOR > 1 && A_BITS < 16
-    const uint word = aTensor[offset / 4];
+    const uint perWord = 32 / A_BITS;
+    const uint word = aTensor[offset / perWord] >> (offset % perWord * A_BITS);
 #elif A_VECTOR > 1
     const AElements elements = aTensor[offset / VECTOR];
 #endif
@@ -304,7 +314,7 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if A_VECTOR > 1 && A_BITS < 16
-        values[k] = (A_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
@@ -321,7 +331,8 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 void LoadB(uint offset, out B_VALUE values[VECTOR])
 {
 #if B_VECTOR > 1 && B_BITS < 16
-    const uint word = bTensor[offset / 4];
+    const uint perWord = 32 / B_BITS;
+    const uint word = bTensor[offset / perWord] >> (offset % perWord * B_BITS);
 #elif B_VECTOR > 1
     const BElements elements = bTensor[offset / VECTOR];
 #endif
@@ -329,7 +340,7 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if B_VECTOR > 1 && B_BITS < 16
-        values[k] = (B_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16

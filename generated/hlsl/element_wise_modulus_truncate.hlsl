@@ -213,9 +213,14 @@ float Fmod(float a, float b)
     const int aExponent = max((int)(aBits >> 23), 1);
     const int bExponent = max((int)(bBits >> 23), 1);
     const uint divisor = bBits - ((uint)(bExponent - 1) << 23);
-    uint remainder = (aBits - ((uint)(aExponent - 1) << 23)) % divisor;
-    for (int left = aExponent - bExponent; left > 0 && remainder != 0; left -= 8)
+    uint remainder = aBits - ((uint)(aExponent - 1) << 23);
+    int left = aExponent - bExponent;
+    do
+    {
         remainder = (remainder << min(left, 8)) % divisor;
+        left -= 8;
+    }
+    while (left > 0 && remainder != 0);
 
     const uint sign = Bits(a) & ~0x7fffffffu;
     if (remainder == 0)
@@ -239,7 +244,8 @@ int64_t ModulusTruncate(int64_t x, int64_t y)
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
 #if A_VECTOR > 1 && A_BITS < 16
-    const uint word = aTensor[offset / 4];
+    const uint perWord = 32 / A_BITS;
+    const uint word = aTensor[offset / perWord] >> (offset % perWord * A_BITS);
 #elif A_VECTOR > 1
     const AElements elements = aTensor[offset / VECTOR];
 #endif
@@ -247,7 +253,7 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if A_VECTOR > 1 && A_BITS < 16
-        values[k] = (A_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
 #elif A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
 #elif A_BITS < 16
@@ -264,7 +270,8 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 void LoadB(uint offset, out B_VALUE values[VECTOR])
 {
 #if B_VECTOR > 1 && B_BITS < 16
-    const uint word = bTensor[offset / 4];
+    const uint perWord = 32 / B_BITS;
+    const uint word = bTensor[offset / perWord] >> (offset % perWord * B_BITS);
 #elif B_VECTOR > 1
     const BElements elements = bTensor[offset / VECTOR];
 #endif
@@ -272,7 +279,7 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if B_VECTOR > 1 && B_BITS < 16
-        values[k] = (B_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
 #elif B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
 #elif B_BITS < 16

@@ -651,7 +651,8 @@ uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -659,7 +660,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
@@ -676,7 +677,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void LoadExponent(uint offset, out EXPONENT_VALUE values[VECTOR])
 {
 #if EXPONENT_VECTOR > 1 && EXPONENT_BITS < 16
-    const uint word = exponentTensor[offset / 4];
+    const uint perWord = 32 / EXPONENT_BITS;
+    const uint word = exponentTensor[offset / perWord] >> (offset % perWord * EXPONENT_BITS);
 #elif EXPONENT_VECTOR > 1
     const ExponentElements elements = exponentTensor[offset / VECTOR];
 #endif
@@ -684,7 +686,7 @@ void LoadExponent(uint offset, out EXPONENT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if EXPONENT_VECTOR > 1 && EXPONENT_BITS < 16
-        values[k] = (EXPONENT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (EXPONENT_VALUE)(word << (32 - EXPONENT_BITS * (k + 1))) >> (32 - EXPONENT_BITS);
 #elif EXPONENT_VECTOR > 1
         values[k] = (EXPONENT_VALUE)elements[k];
 #elif EXPONENT_BITS < 16

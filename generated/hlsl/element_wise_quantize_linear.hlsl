@@ -305,7 +305,8 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -313,7 +314,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16
@@ -330,7 +331,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void LoadScale(uint offset, out SCALE_VALUE values[VECTOR])
 {
 #if SCALE_VECTOR > 1 && SCALE_BITS < 16
-    const uint word = scaleTensor[offset / 4];
+    const uint perWord = 32 / SCALE_BITS;
+    const uint word = scaleTensor[offset / perWord] >> (offset % perWord * SCALE_BITS);
 #elif SCALE_VECTOR > 1
     const ScaleElements elements = scaleTensor[offset / VECTOR];
 #endif
@@ -338,7 +340,7 @@ void LoadScale(uint offset, out SCALE_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if SCALE_VECTOR > 1 && SCALE_BITS < 16
-        values[k] = (SCALE_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (SCALE_VALUE)(word << (32 - SCALE_BITS * (k + 1))) >> (32 - SCALE_BITS);
 #elif SCALE_VECTOR > 1
         values[k] = (SCALE_VALUE)elements[k];
 #elif SCALE_BITS < 16
@@ -355,7 +357,8 @@ void LoadScale(uint offset, out SCALE_VALUE values[VECTOR])
 void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
 {
 #if ZERO_POINT_VECTOR > 1 && ZERO_POINT_BITS < 16
-    const uint word = zeroPointTensor[offset / 4];
+    const uint perWord = 32 / ZERO_POINT_BITS;
+    const uint word = zeroPointTensor[offset / perWord] >> (offset % perWord * ZERO_POINT_BITS);
 #elif ZERO_POINT_VECTOR > 1
     const ZeroPointElements elements = zeroPointTensor[offset / VECTOR];
 #endif
@@ -363,7 +366,7 @@ void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if ZERO_POINT_VECTOR > 1 && ZERO_POINT_BITS < 16
-        values[k] = (ZERO_POINT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (ZERO_POINT_VALUE)(word << (32 - ZERO_POINT_BITS * (k + 1))) >> (32 - ZERO_POINT_BITS);
 #elif ZERO_POINT_VECTOR > 1
         values[k] = (ZERO_POINT_VALUE)elements[k];
 #elif ZERO_POINT_BITS < 16

@@ -126,16 +126,16 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // For halves, functions are only as exact as half precision can show.
@@ -162,10 +162,6 @@ float Sinh(float x)
     return IsNan(x) ? x : CopySign(result, x);
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
@@ -179,96 +175,49 @@ float ExpTail(float x)
     return p * x * x;
 }
 
-// Infinity with the sign of the argument.
-float Infinity(float sign)
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
+float KeptApart(float x, float positive)
 {
-    return CopySign(FromBits(0x7f800000u), sign);
+    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
-// and round only once, for subnormal ones; what is too large becomes infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
+// e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
+// cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
+// is exact either way.
+float ExpTimes(float high, float low, int exponent)
 {
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
-// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
-float ExpOfSum(float high, float low)
-{
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
+    const float shifted = mad(high + low, 1.442695f, 12582912.0f);
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
+    return FromBits(Bits(1.0f + (r + ExpTail(r))) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
-// Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
-float Expm1(float x)
-{
-    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
-        return x;
-    if (x > 89.0f)
-        return Infinity(1.0f);
-    if (x < -18.0f)
-        return -1.0f;
-    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
-    precise float shifted = x * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = x - k * 0.69314575f;  // exact
-    precise float b = -k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    const int exponent = (int)k;
-    const float power = exponent > 30 ? 0.0f : FromBits((uint)(127 - exponent) << 23);
-    precise float whole = 1.0f - power;
-    precise float result = whole + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, exponent);
-}
-
-// e^x / 2 for x at least 0, even where e^x overflows: ln 2 is subtracted in two steps.
-float HalfExp(float x)
-{
-    precise float high = x - 0.6931472f;
-    precise float low = ((x - high) - 0.6931472f) + 1.9046544e-9f;
-    return ExpOfSum(high, low);
-}
-
-// The hyperbolic sine, h - 1 / (4 h) for h = e^|x| / 2; below 1 (t + t / (t + 1)) / 2 for t = e^|x| - 1.
+// The hyperbolic sine, h - 1 / (4 h) for h = e^|x| / 2. Float: below 1 a minimax polynomial (scripts/minimax.py),
+// without branches; h is scaled by 2^-64, since e^|x| overflows before the result. Double: below 1
+// (t + t / (t + 1)) / 2 for t = e^|x| - 1.
 // Error at most 2.2 ulp (float), 2.15 ulp (double), as measured.
 float Sinh(float x)
 {
-    if (IsNan(x))
-        return x;
     const float a = Magnitude(x);
-    if (a < 1.0f)
-    {
-        const float t = Expm1(a);
-        return CopySign(0.5f * (t + t / (t + 1.0f)), x);
-    }
-    const float halfExp = HalfExp(a);
-    return CopySign(halfExp - 0.25f / halfExp, x);
+    const float z = a * a;
+    float p = 2.8169514e-6f;
+    p = mad(p, z, 0.00019836160f);
+    p = mad(p, z, 0.0083333501f);
+    p = mad(p, z, 0.16666666f);
+    const float small = mad(a * z, p, a);
+    const float halfExp = ExpTimes(min(a, 89.5f), 0.0f, -65) * 1.8446744e19f;
+    const float result = a < 1.0f ? small : halfExp - 0.25f / halfExp;
+    return IsNan(x) ? x : CopySign(result, x);
 }
 #endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint word = inputTensor[offset / 4];
+    const uint perWord = 32 / INPUT_BITS;
+    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
 #elif INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
@@ -276,7 +225,7 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
     {
 #if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #elif INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
 #elif INPUT_BITS < 16

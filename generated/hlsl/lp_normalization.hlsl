@@ -498,15 +498,15 @@ float LessExact(float x)
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
+// and modulo 2^WORD_BITS, NaN of either sign comes last.
 float Max(float a, float b)
 {
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
@@ -586,13 +586,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
+uint OffsetInOutput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    return offset;
+}
+
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    StoreOutput(OffsetInOutput(at), entry);
 }
 
 REAL_VALUE ReadKeptNorm(List at)

@@ -57,6 +57,7 @@
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
+//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -496,23 +497,23 @@ uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
+// and modulo 2^WORD_BITS, NaN of either sign comes last.
 float Max(float a, float b)
 {
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
 float Min(float a, float b)
 {
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
+    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -556,13 +557,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
+uint OffsetInOutput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    return offset;
+}
+
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    StoreOutput(OffsetInOutput(at), entry);
 }
 
 void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
@@ -581,13 +587,18 @@ void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 #endif
 }
 
-void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry)
+uint OffsetInOutputIndices(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_INDICES_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputIndicesStrides[d / 4][d % 4];
-    StoreOutputIndices(offset, entry);
+    return offset;
+}
+
+void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry)
+{
+    StoreOutputIndices(OffsetInOutputIndices(at), entry);
 }
 
 int Dilation(int d)
@@ -1070,7 +1081,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
+#if BYTES
+    List begin = at;
+    begin.entries[RANK - 1] *= 4;
+    uint word = 0;
+    [unroll]
+    for (int k = 0; k < 4; k++)
+    {
+        List at = begin;
+        at.entries[RANK - 1] += k;
+        word |= ((uint)MaxOf(at) & 0xff) << (8 * k);
+    }
+    outputTensor[OffsetInOutput(begin) / 4] = word;
+#else
     WriteOutput(at, MaxOf(at));
+#endif
 #elif PASS == 1  // OutputIndicesTensor
     WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)Chosen(at));
 #endif

@@ -26,6 +26,7 @@
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
+//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -512,13 +513,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
+uint OffsetInOutput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    return offset;
+}
+
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    StoreOutput(OffsetInOutput(at), entry);
 }
 
 int ReadKeptLast(List at)
@@ -578,6 +584,20 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)))
         InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
 #elif PASS == 1  // OutputTensor
+#if BYTES
+    List begin = at;
+    begin.entries[RANK - 1] *= 4;
+    uint word = 0;
+    [unroll]
+    for (int k = 0; k < 4; k++)
+    {
+        List at = begin;
+        at.entries[RANK - 1] += k;
+        word |= ((uint)Chosen(at) & 0xff) << (8 * k);
+    }
+    outputTensor[OffsetInOutput(begin) / 4] = word;
+#else
     WriteOutput(at, Chosen(at));
+#endif
 #endif
 }

@@ -988,13 +988,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
+uint OffsetInOutput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    return offset;
+}
+
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    StoreOutput(OffsetInOutput(at), entry);
 }
 
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
@@ -1013,13 +1018,18 @@ void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 #endif
 }
 
-void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
+uint OffsetInOutputPresentKey(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_PRESENT_KEY_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputPresentKeyStrides[d / 4][d % 4];
-    StoreOutputPresentKey(offset, entry);
+    return offset;
+}
+
+void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
+{
+    StoreOutputPresentKey(OffsetInOutputPresentKey(at), entry);
 }
 
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
@@ -1038,13 +1048,18 @@ void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 #endif
 }
 
-void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
+uint OffsetInOutputPresentValue(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_PRESENT_VALUE_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputPresentValueStrides[d / 4][d % 4];
-    StoreOutputPresentValue(offset, entry);
+    return offset;
+}
+
+void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
+{
+    StoreOutputPresentValue(OffsetInOutputPresentValue(at), entry);
 }
 
 uint Word(uint place)

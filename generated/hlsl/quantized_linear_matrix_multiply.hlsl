@@ -60,6 +60,7 @@
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
+//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -644,6 +645,26 @@ float Divide(float a, float b)
     return FromBits(sign | bits);
 }
 
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
+// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
+float RoundedQuotient(float x, float y)
+{
+    const float quotient = x / y;
+    float result = RoundEven(quotient);
+    const bool isClear = 0.5f - Magnitude(quotient - result) > 9.536743e-7f * Magnitude(quotient);
+    const bool isUsual = Magnitude(y) > 7.888609e-31f && Magnitude(y) < 1.2676506e30f;
+    [branch]
+    if (!isClear || !isUsual)
+        result = RoundEven(Divide(x, y));
+    return result;
+}
+
 A_VALUE LoadA(uint offset)
 {
 #if A_BITS < 16
@@ -868,13 +889,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
+uint OffsetInOutput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    return offset;
+}
+
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    StoreOutput(OffsetInOutput(at), entry);
 }
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
@@ -1051,7 +1077,7 @@ int Zero3(int d, int i)
 
 int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
 {
-    return (int)QuantizeOutput(RoundEven(Divide(x, scale)) + Convert(point_, (REAL_VALUE)0));
+    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
 }
 
 List Entries7(List at)
@@ -1178,9 +1204,9 @@ void GoOn(inout List at)
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(Divide(Convert(total, (REAL_VALUE)0)
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(total, (REAL_VALUE)0)
         * ((REAL_VALUE)ReadAScale(Entries7(at)) * (REAL_VALUE)ReadBScale(Entries8(at))),
-        (REAL_VALUE)ReadOutputScale(Entries9(at)))) + Convert(Chosen(at), (REAL_VALUE)0));
+        (REAL_VALUE)ReadOutputScale(Entries9(at))) + Convert(Chosen(at), (REAL_VALUE)0));
 }
 
 uint OffsetOf(List at)
@@ -1901,8 +1927,23 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
+#if BYTES
+    List begin = at;
+    begin.entries[RANK - 1] *= 4;
+    uint word = 0;
+    [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
+    for (int k = 0; k < 4; k++)
+    {
+        List at = begin;
+        at.entries[RANK - 1] += k;
+        word |= ((uint)(OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), Pick5(rowAxis3, I(at)),
+            Zero3(rowAxis4, I(at))) & 0xff) << (8 * k);
+    }
+    outputTensor[OffsetInOutput(begin) / 4] = word;
+#else
     WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), Pick5(rowAxis3, I(at)),
         Zero3(rowAxis4, I(at))));
+#endif
 #endif
 #endif
 }

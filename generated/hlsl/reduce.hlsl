@@ -258,17 +258,23 @@ float KeptApart(float x, float positive)
     return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. A cheaper ExpOfSum: operations may be fused, and
-// are where the device can. The product of k and the larger part of ln 2 is exact either way.
-float ExpFused(float high, float low)
+// e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
+// cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
+// is exact either way.
+float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
     const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    // Scaled by 2^64, so that only the last step can make it subnormal
-    const uint scaled = Bits(1.0f + (r + ExpTail(r))) + (Bits(shifted) << 23) + 0x20000000u;
-    return FromBits(scaled) * 5.421011e-20f;
+    return FromBits(Bits(1.0f + (r + ExpTail(r))) + ((Bits(shifted) + (uint)exponent) << 23));
+}
+
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
+// make it subnormal.
+float ExpFused(float high, float low)
+{
+    return ExpTimes(high, low, 64) * 5.421011e-20f;
 }
 
 // e^x for elements minus the maximum of their set, so that x is above 0 only if it is infinite. Cheaper than Exp, whose
@@ -358,23 +364,23 @@ float Log(float x)
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
+// and modulo 2^WORD_BITS, NaN of either sign comes last.
 float Max(float a, float b)
 {
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
 float Min(float a, float b)
 {
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
+    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 // The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles

@@ -153,16 +153,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)
             offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].sequenceLengthsStride;
         const int length = Wrap(LoadSequenceLengths(offset1), limit);
-        int chosen1;
-        if (at[axis] < length)
-        {
-            chosen1 = length - 1 - at[axis];
-        }
-        else
-        {
-            chosen1 = at[axis];
-        }
-        const int changed1 = chosen1;
+        const int read1 = length - 1 - at[axis];
+        const int changed1 = at[axis] < length ? read1 : at[axis];
         uint offset2 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)

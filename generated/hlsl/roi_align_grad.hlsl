@@ -625,23 +625,23 @@ bool IsInfinity(float x)
 int Order(float x)
 {
     const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
+// and modulo 2^WORD_BITS, NaN of either sign comes last.
 float Max(float a, float b)
 {
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // cheaper than branches
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
 float Min(float a, float b)
 {
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // cheaper than branches
+    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -764,13 +764,18 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+uint OffsetInOutputGradient(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    return offset;
+}
+
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
 
 void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
@@ -789,13 +794,18 @@ void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 #endif
 }
 
-void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
+uint OffsetInOutputROIGradient(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_ROIGRADIENT_SIZES_LENGTH; d++)
         offset += (uint)at.entries[d] * (uint)outputROIGradientStrides[d / 4][d % 4];
-    StoreOutputROIGradient(offset, entry);
+    return offset;
+}
+
+void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
+{
+    StoreOutputROIGradient(OffsetInOutputROIGradient(at), entry);
 }
 
 REAL_VALUE ReadKeptStarts(List at)

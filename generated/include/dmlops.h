@@ -4632,7 +4632,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 
 #define DMLOPS_MAX_DEFINES 154
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 440
+#define DMLOPS_MAX_CONSTANTS 580
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* instead of a member: a scratch buffer */
@@ -22945,6 +22945,13 @@ typedef struct dmlops_plan_NearbyPass {
     int64_t head;
 } dmlops_plan_NearbyPass;
 
+typedef struct dmlops_plan_TotalsPass {
+    int64_t number;
+    int64_t tensor;
+    int64_t writes;
+    int64_t width;
+} dmlops_plan_TotalsPass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -22992,6 +22999,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_SumsPass_list sums;
     dmlops_plan_SeparablePass_list separable;
     dmlops_plan_NearbyPass nearby;
+    dmlops_plan_TotalsPass totals;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Activation {
@@ -23529,13 +23537,13 @@ typedef struct dmlops_plan_Way {
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
 
-typedef struct dmlops_plan_Dimension_10 {
+typedef struct dmlops_plan_Dimension_16 {
     int64_t count;
-    dmlops_plan_Dimension items[10];
-} dmlops_plan_Dimension_10;
+    dmlops_plan_Dimension items[16];
+} dmlops_plan_Dimension_16;
 
-DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 10 || place < 0 || place > list->count) {
+DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
@@ -23545,13 +23553,13 @@ DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dm
     list->items[place] = *item;
 }
 
-DMLOPS_CALLED void dmlops_plan_Dimension_10_copy(dmlops_plan_Dimension_10* to, const dmlops_plan_Dimension_10* from) {
+DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_DefinitionParams {
-    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_Dimension_16 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
@@ -23606,6 +23614,8 @@ DMLOPS_CALLED void dmlops_plan_Number_32_copy(dmlops_plan_Number_32* to, const d
 typedef struct dmlops_plan_Map {
     int is_aligned;
     int64_t over;
+    int64_t single;
+    int64_t blocked;
     dmlops_plan_Tensor_16 tensors;
     dmlops_plan_Switch_8 switches;
     dmlops_plan_int_64 elements;
@@ -23619,7 +23629,7 @@ typedef struct dmlops_plan_MapParams {
     dmlops_plan_int_64 elements;
     dmlops_plan_int_8 steps;
     dmlops_plan_int_64 scalars;
-    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_MapParams;
 
 typedef struct dmlops_plan_Gather {
@@ -23670,7 +23680,7 @@ typedef struct dmlops_plan_GatherParams {
     int64_t groupColumns;
     int64_t inputStep;
     int64_t indexStep;
-    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_Dimension_16 dimensions;
     dmlops_plan_GatherLookup_8 lookups;
 } dmlops_plan_GatherParams;
 
@@ -23719,11 +23729,11 @@ typedef struct dmlops_plan_Extent {
 } dmlops_plan_Extent;
 
 typedef struct dmlops_plan_PlanesParams {
-    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_Dimension_16 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
-    dmlops_plan_Dimension_10 tiles;
+    dmlops_plan_Dimension_16 tiles;
     int64_t planeCount;
     int64_t groupColumns;
     dmlops_plan_int_64 scalars;
@@ -23754,7 +23764,7 @@ typedef struct dmlops_plan_NonzeroParams {
     int64_t columns;
     int64_t rowStride;
     int64_t columnStride;
-    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_NonzeroParams;
 
 typedef struct dmlops_plan_Philox {
@@ -23776,7 +23786,7 @@ typedef struct dmlops_plan_PhiloxParams {
     int64_t inputStateStride;
     int64_t outputStateGiven;
     int64_t outputStateStride;
-    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_PhiloxParams;
 
 typedef struct dmlops_plan_Line {
@@ -23803,7 +23813,7 @@ typedef struct dmlops_plan_Weights {
 } dmlops_plan_Weights;
 
 typedef struct dmlops_plan_SlidingParams {
-    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_Dimension_16 sizes;
     dmlops_plan_int_8 planeSteps;
     dmlops_plan_int_64 window;
     dmlops_plan_int_32 counted;
@@ -23814,7 +23824,7 @@ typedef struct dmlops_plan_SlidingParams {
     int64_t count;
     int64_t layers;
     int64_t planes;
-    dmlops_plan_Dimension_10 blocks;
+    dmlops_plan_Dimension_16 blocks;
     int64_t groupColumns;
     dmlops_plan_int_64 weights;
     dmlops_plan_int_64 scalars;
@@ -23856,8 +23866,8 @@ typedef struct dmlops_plan_ReduceParams {
     int64_t parts;
     int64_t groupColumns;
     int64_t count;
-    dmlops_plan_Dimension_10 kept;
-    dmlops_plan_Dimension_10 reduced;
+    dmlops_plan_Dimension_16 kept;
+    dmlops_plan_Dimension_16 reduced;
 } dmlops_plan_ReduceParams;
 
 typedef struct dmlops_plan_Sets {
@@ -23885,8 +23895,8 @@ typedef struct dmlops_plan_RowsParams {
     int64_t partCount;
     int64_t groupColumns;
     dmlops_plan_int_16 steps;
-    dmlops_plan_Dimension_10 keptLoops;
-    dmlops_plan_Dimension_10 rowLoops;
+    dmlops_plan_Dimension_16 keptLoops;
+    dmlops_plan_Dimension_16 rowLoops;
 } dmlops_plan_RowsParams;
 
 typedef struct dmlops_plan_Layout {
@@ -23920,7 +23930,7 @@ typedef struct dmlops_plan_ScanParams {
     int64_t outputStart;
     int64_t outputStep;
     int64_t exclusive;
-    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_ScanParams;
 
 typedef struct dmlops_plan_Lines {
@@ -23988,8 +23998,8 @@ DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_copy(dmlops_plan_ScatterLookup_8*
 typedef struct dmlops_plan_ScatterParams {
     int64_t count;
     int64_t groupColumns;
-    dmlops_plan_Dimension_10 dimensions;
-    dmlops_plan_Dimension_10 updatesDimensions;
+    dmlops_plan_Dimension_16 dimensions;
+    dmlops_plan_Dimension_16 updatesDimensions;
     dmlops_plan_ScatterLookup_8 lookups;
 } dmlops_plan_ScatterParams;
 
@@ -24036,7 +24046,7 @@ typedef struct dmlops_plan_TopKParams {
     int64_t inputStep;
     int64_t outputValueStep;
     int64_t outputIndexStep;
-    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_TopKParams;
 
 typedef struct dmlops_plan_int_8_4 {
@@ -24470,9 +24480,9 @@ DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const dmlops_plan_int_16* strides,
     dmlops_plan_Dimension* result);
 DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_10* result);
+    dmlops_plan_Dimension_16* result);
 DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    dmlops_plan_Dimension_10* result);
+    dmlops_plan_Dimension_16* result);
 DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
     result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
@@ -24762,6 +24772,8 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result);
+DMLOPS_CALLED void dmlops_plan_with_totals(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Pass* one, dmlops_plan_Pass* result);
 DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24777,14 +24789,24 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
+DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one);
+DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
+    result);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_AttentionGroups* threads, int waits);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* told, int64_t axis);
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* told,
+    dmlops_plan_Loop_16* result);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
     dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
 DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -24940,7 +24962,7 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_10* result);
+    dmlops_plan_Dimension_16* result);
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -25135,7 +25157,7 @@ DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size
 
 /* Loops as shaders take them. Negative strides become their 32-bit two's complement. */
 DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_10* result) {
+    dmlops_plan_Dimension_16* result) {
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
@@ -25147,14 +25169,14 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, loop->size, &made_2, &made_4);
-        dmlops_plan_Dimension_10_insert(planning, result, result->count, &made_4);
+        dmlops_plan_Dimension_16_insert(planning, result, result->count, &made_4);
     }
     return;
 }
 
 /* Dimensions of these sizes, without strides. */
 DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    dmlops_plan_Dimension_10* result) {
+    dmlops_plan_Dimension_16* result) {
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
         const int64_t size = sizes->items[each_1];
@@ -25162,7 +25184,7 @@ DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_p
         made_2.count = 0;
         dmlops_plan_Dimension made_3;
         dmlops_plan_dimension(planning, size, &made_2, &made_3);
-        dmlops_plan_Dimension_10_insert(planning, result, result->count, &made_3);
+        dmlops_plan_Dimension_16_insert(planning, result, result->count, &made_3);
     }
     return;
 }
@@ -27343,6 +27365,9 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
     dmlops_plan_int_64 firsts;
     firsts.count = 0;
     int64_t words = (shader->sums.count > 0) ? 4 : 0;
+    if (shader->totals.number != -1) {
+        words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
+    }
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
@@ -28555,13 +28580,24 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_with_sums(planning, told, shader, &passes, wanted, &made_11);
         dmlops_plan_Pass_32_copy(&passes, &made_11);
     }
+    if ((shader->totals.number != -1) && !told->is_double) {
+        dmlops_plan_Pass_32 made_12;
+        made_12.count = 0;
+        for (int64_t each_13 = 0; each_13 < passes.count; ++each_13) {
+            const dmlops_plan_Pass* one = &passes.items[each_13];
+            dmlops_plan_Pass made_14;
+            dmlops_plan_with_totals(planning, shader, one, &made_14);
+            dmlops_plan_Pass_32_insert(planning, &made_12, made_12.count, &made_14);
+        }
+        dmlops_plan_Pass_32_copy(&passes, &made_12);
+    }
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_12 = 0; each_12 < passes.count; ++each_12) {
-        const dmlops_plan_Pass* one = &passes.items[each_12];
-        dmlops_plan_SumsTile made_13;
-        dmlops_plan_shared_tile(planning, told, shader, one, &made_13);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_13);
+    for (int64_t each_15 = 0; each_15 < passes.count; ++each_15) {
+        const dmlops_plan_Pass* one = &passes.items[each_15];
+        dmlops_plan_SumsTile made_16;
+        dmlops_plan_shared_tile(planning, told, shader, one, &made_16);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_16);
     }
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
     dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
@@ -28650,6 +28686,19 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
         }
     }
     dmlops_plan_Pass_32_copy(result, &passes);
+    return;
+}
+
+/* The pass of totals in place of the one that writes the same intermediate tensors; else the pass. */
+DMLOPS_CALLED void dmlops_plan_with_totals(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Pass* one, dmlops_plan_Pass* result) {
+    (void)planning;
+    if (one->writes == shader->totals.writes) {
+        *result = *one;
+        result->number = shader->totals.number;
+        return;
+    }
+    *result = *one;
     return;
 }
 
@@ -28852,6 +28901,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_dispatch_attention(planning, told, shader, way, known, one, count, waits);
         return;
     }
+    if (one->number == shader->totals.number) {
+        dmlops_plan_dispatch_totals(planning, told, shader, known, one);
+        return;
+    }
     if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
         shader->attention.value) & 1) == 1))) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
@@ -28869,15 +28922,60 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
             int is_single = goes_on && (tile->is_alone || (step == 2));
             threads = is_single ? tile->threads : tile->all_threads;
             in_group = tile->threads;
+        } else {
+            if (dmlops_plan_writes_words(planning, told, one)) {
+                dmlops_out_define(planning, "", DMLOPS_TEXT("BYTES"), 1);
+                dmlops_plan_int_8 made_2;
+                dmlops_plan_in_words(planning, &shape, &made_2);
+                shape = made_2;
+                count = dmlops_divide(count, 4);
+                threads = count;
+            }
         }
     }
     if (shader->sums.count > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
     }
-    dmlops_plan_AttentionGroups made_2;
-    made_2.threads = threads;
-    made_2.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_2, waits);
+    dmlops_plan_AttentionGroups made_3;
+    made_3.threads = threads;
+    made_3.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_3, waits);
+}
+
+/* Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of them. */
+DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one) {
+    if (one->writes_kept || (one->outputs != dmlops_shift(1, one->target)) || (one->box_tensor != -1) || (one->box_list
+        != -1)) {
+        return 0;
+    }
+    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)];
+    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    dmlops_plan_int_64 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(last, tensor->strides.count); ++each_2) {
+        const int64_t item = tensor->strides.items[each_2];
+        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, item);
+    }
+    dmlops_plan_int_64_extend(planning, &others, made_1.count, made_1.items);
+    int64_t vector = dmlops_plan_vector_width(planning, tensor->bits, tensor->sizes.items[dmlops_item(planning, last,
+        tensor->sizes.count)], tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)], &others);
+    int is_large = dmlops_plan_element_count(planning, &tensor->sizes) >= 1048576;
+    return (tensor->bits == 8) && (vector == 4) && is_large;
+}
+
+/* The sizes of a tensor in words of four elements. */
+DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
+    result) {
+    dmlops_plan_int_8 words;
+    words.count = 0;
+    dmlops_plan_int_8_extend(planning, &words, sizes->count, sizes->items);
+    words.items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), words.count)] =
+        dmlops_divide(sizes->items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), sizes->count)], 4);
+    *result = words;
+    return;
 }
 
 /* The dispatch of attention, and one that combines its parts. */
@@ -28907,6 +29005,34 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     }
 }
 
+/* The dispatch of totals in parts, and one that combines these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Pass* one) {
+    const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, shader->totals.tensor,
+        told->tensors.count)].sizes;
+    int64_t count = dmlops_plan_element_count(planning, sizes);
+    if (count >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
+        return;
+    }
+    int64_t threads = 512;
+    int64_t parts = dmlops_min(dmlops_plan_ceil_div(planning, count, threads), 512);
+    dmlops_plan_AttentionGroups made_1;
+    made_1.threads = dmlops_multiply(parts, threads);
+    made_1.in_group = threads;
+    dmlops_plan_dispatch_box(planning, told, known, one, sizes, count, 0, &made_1, 0);
+    dmlops_plan_Pass rest;
+    rest = *one;
+    rest.number = dmlops_add(one->number, 1);
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
+    dmlops_plan_AttentionGroups made_3;
+    made_3.threads = threads;
+    made_3.in_group = threads;
+    dmlops_plan_dispatch_box(planning, told, known, &rest, &made_2, parts, 0, &made_3, 1);
+}
+
 /* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. */
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
@@ -28916,10 +29042,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), shape->count);
-    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_Dimension_16 made_1;
     dmlops_plan_extents(planning, shape, &made_1);
     dmlops_plan_DefinitionParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_1);
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_1);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &told->elements);
@@ -28963,19 +29089,25 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
 }
 
+/* Refuses tensors with other dimensions than the one visited; single ones may have any. */
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* told) {
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if ((((told->single >> place) & 1) == 0) && (tensor->strides.count != told->tensors.items[dmlops_item(planning,
+            told->over, told->tensors.count)].sizes.count)) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_RANKS, -1, tensor->strides.count);
+            return;
+        }
+    }
+}
+
 /* By coordinates: in vectors if these are the output's own. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
     const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, told->over,
         told->tensors.count)].sizes;
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->strides.count != sizes->count) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_RANKS, -1, tensor->strides.count);
-            return;
-        }
-    }
+    dmlops_plan_check_ranks(planning, told);
     int64_t last = dmlops_subtract(sizes->count, 1);
     dmlops_plan_int_64 outer;
     outer.count = 0;
@@ -28990,55 +29122,125 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, count, 256, 1, &groups);
-    dmlops_plan_Dimension_10 found;
+    dmlops_plan_Dimension_16 found;
     found.count = 0;
     for (int64_t place = 0; place < sizes->count; ++place) {
         const int64_t size = sizes->items[place];
         dmlops_plan_int_16 row;
         row.count = 0;
-        for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
-            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
+        for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
             dmlops_plan_int_16_insert(planning, &row, row.count, tensor->strides.items[dmlops_item(planning, place,
                 tensor->strides.count)]);
         }
-        for (int64_t each_3 = 0; each_3 < told->arrays.count; ++each_3) {
-            const dmlops_plan_int_8* array = &told->arrays.items[each_3];
+        for (int64_t each_2 = 0; each_2 < told->arrays.count; ++each_2) {
+            const dmlops_plan_int_8* array = &told->arrays.items[each_2];
             dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
                 array->items[dmlops_item(planning, place, array->count)]));
         }
-        dmlops_plan_Dimension made_4;
-        dmlops_plan_dimension(planning, (place == last) ? dmlops_divide(size, vector) : size, &row, &made_4);
-        dmlops_plan_Dimension_10_insert(planning, &found, found.count, &made_4);
+        dmlops_plan_Dimension made_3;
+        dmlops_plan_dimension(planning, (place == last) ? dmlops_divide(size, vector) : size, &row, &made_3);
+        dmlops_plan_Dimension_16_insert(planning, &found, found.count, &made_3);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_5 = 0; each_5 < told->scalars.count; ++each_5) {
-        const dmlops_plan_Number* number = &told->scalars.items[each_5];
+    for (int64_t each_4 = 0; each_4 < told->scalars.count; ++each_4) {
+        const dmlops_plan_Number* number = &told->scalars.items[each_4];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
     }
-    dmlops_plan_int_8 made_6;
-    made_6.count = 0;
-    dmlops_plan_MapParams made_7;
-    made_7.count = count;
-    made_7.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&made_7.elements, &told->elements);
-    made_7.steps = made_6;
-    dmlops_plan_int_64_copy(&made_7.scalars, &scalars);
-    dmlops_plan_Dimension_10_copy(&made_7.dimensions, &found);
-    dmlops_put_MapParams(planning, &made_7);
+    dmlops_plan_int_8 made_5;
+    made_5.count = 0;
+    dmlops_plan_MapParams made_6;
+    made_6.count = count;
+    made_6.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&made_6.elements, &told->elements);
+    made_6.steps = made_5;
+    dmlops_plan_int_64_copy(&made_6.scalars, &scalars);
+    dmlops_plan_Dimension_16_copy(&made_6.dimensions, &found);
+    dmlops_put_MapParams(planning, &made_6);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Whether a tensor can be loaded in vectors along a loop. */
+/* The size along an axis of the blocks that blocked tensors have an element for; 1 without such tensors. */
+DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* told, int64_t axis) {
+    int64_t size = told->tensors.items[dmlops_item(planning, told->over,
+        told->tensors.count)].sizes.items[dmlops_item(planning, axis, told->tensors.items[dmlops_item(planning,
+        told->over, told->tensors.count)].sizes.count)];
+    int64_t block = 1;
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if ((((told->blocked >> place) & 1) == 1) && tensor->is_present) {
+            block = dmlops_divide(size, tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)]);
+        }
+    }
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if ((((told->blocked >> place) & 1) == 1) && tensor->is_present &&
+            (dmlops_multiply(tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)], block) != size)) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, axis);
+            return 0;
+        }
+    }
+    return block;
+}
+
+/* The dimensions of the tensor visited, from block to block and over a block, merged. */
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* told,
+    dmlops_plan_Loop_16* result) {
+    dmlops_plan_check_ranks(planning, told);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, told->over,
+        told->tensors.count)].sizes.count; ++axis) {
+        const int64_t size = told->tensors.items[dmlops_item(planning, told->over,
+            told->tensors.count)].sizes.items[axis];
+        int64_t block = dmlops_plan_blocks_along(planning, told, axis);
+        dmlops_plan_int_16 between;
+        between.count = 0;
+        dmlops_plan_int_16 within;
+        within.count = 0;
+        for (int64_t place = 0; place < told->tensors.count; ++place) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+            int is_single = ((told->single >> place) & 1) == 1;
+            int is_blocked = ((told->blocked >> place) & 1) == 1;
+            int64_t stride = (tensor->is_present && !is_single) ? tensor->strides.items[dmlops_item(planning, axis,
+                tensor->strides.count)] : 0;
+            dmlops_plan_int_16_insert(planning, &between, between.count, is_blocked ? stride : dmlops_multiply(block,
+                stride));
+            dmlops_plan_int_16_insert(planning, &within, within.count, is_blocked ? 0 : stride);
+        }
+        dmlops_plan_Loop made_1;
+        made_1.size = dmlops_divide(size, block);
+        dmlops_plan_int_16_copy(&made_1.strides, &between);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_1);
+        dmlops_plan_Loop made_2;
+        made_2.size = block;
+        dmlops_plan_int_16_copy(&made_2.strides, &within);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+    }
+    dmlops_plan_Loop_16 made_3;
+    dmlops_plan_merged(planning, &loops, &made_3);
+    dmlops_plan_Loop_16_copy(&loops, &made_3);
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_4;
+        dmlops_plan_lone(planning, told->tensors.count, 1, &made_4);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+    }
+    dmlops_plan_Loop_16_copy(result, &loops);
+    return;
+}
+
+/* Whether a tensor can be loaded in vectors along a loop, each from a single word or vector. */
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
     dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector) {
-    int64_t bits = told->tensors.items[dmlops_item(planning, place, told->tensors.count)].bits;
-    int64_t loaded = dmlops_multiply(bits, vector);
-    if ((bits < 8) || ((loaded != 32) && (loaded != 64) && (loaded != 128)) || (loops->items[dmlops_item(planning,
-        along, loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning, along,
+    int64_t loaded = dmlops_multiply(told->tensors.items[dmlops_item(planning, place, told->tensors.count)].bits,
+        vector);
+    int is_whole = (loaded == 16) || (loaded == 32) || (loaded == 64) || (loaded == 128);
+    if ((vector == 1) || !is_whole || (loops->items[dmlops_item(planning, along,
+        loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning, along,
         loops->count)].strides.count)] != 1)) {
         return 0;
     }
@@ -29059,7 +29261,8 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
         for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
             if (dmlops_modulo(loops->items[dmlops_item(planning, along, loops->count)].size, vector) == 0) {
                 for (int64_t place = 0; place < dmlops_subtract(told->tensors.count, 1); ++place) {
-                    if (dmlops_plan_has_vectors(planning, told, loops, place, along, vector)) {
+                    int is_blocked = ((told->blocked >> place) & 1) == 1;
+                    if (!is_blocked && dmlops_plan_has_vectors(planning, told, loops, place, along, vector)) {
                         return along;
                     }
                 }
@@ -29119,43 +29322,19 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         }
         dmlops_plan_int_64_insert(planning, &begins, begins.count, begin);
     }
-    dmlops_plan_Loop_16 made_2;
-    made_2.count = 0;
-    for (int64_t place = 0; place < told->tensors.items[dmlops_item(planning, told->over,
-        told->tensors.count)].sizes.count; ++place) {
-        const int64_t size = told->tensors.items[dmlops_item(planning, told->over,
-            told->tensors.count)].sizes.items[place];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
-            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
-            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, tensor->strides.items[dmlops_item(planning,
-                place, tensor->strides.count)]);
-        }
-        dmlops_plan_Loop made_5;
-        made_5.size = size;
-        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &made_2, made_2.count, &made_5);
-    }
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_merged(planning, &made_2, &loops);
-    if (loops.count == 0) {
-        dmlops_plan_Loop made_6;
-        dmlops_plan_lone(planning, told->tensors.count, 1, &made_6);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_6);
-    }
-    dmlops_plan_Loop inner;
-    inner = loops.items[dmlops_item(planning, -1, loops.count)];
+    dmlops_plan_loops_in_step(planning, told, &loops);
+    const dmlops_plan_Loop * inner = &loops.items[dmlops_item(planning, -1, loops.count)];
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t each_7 = 0; each_7 < dmlops_clip(-1, loops.count); ++each_7) {
-        const dmlops_plan_Loop* loop = &loops.items[each_7];
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, loops.count); ++each_2) {
+        const dmlops_plan_Loop* loop = &loops.items[each_2];
         dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, -1,
             loop->strides.count)]);
     }
     dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
-    int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner.size,
-        inner.strides.items[dmlops_item(planning, -1, inner.strides.count)], &outer);
+    int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
+        inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
     int64_t other = dmlops_plan_other_loop(planning, told, &loops, vector);
     for (int64_t place = 0; place < dmlops_clip(-1, told->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
@@ -29163,7 +29342,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         int straight = turned || dmlops_plan_has_vectors(planning, told, &loops, place, dmlops_subtract(loops.count,
             1), vector);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
-            (int64_t)(inner.strides.items[dmlops_item(planning, place, inner.strides.count)] == 0));
+            (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TURNED"), (int64_t)turned);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), straight ? vector : 1);
     }
@@ -29176,9 +29355,9 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         }
     }
     if (other == -1) {
-        dmlops_plan_Loop made_8;
-        dmlops_plan_in_steps(planning, &inner, vector, &made_8);
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_8);
+        dmlops_plan_Loop made_3;
+        dmlops_plan_in_steps(planning, inner, vector, &made_3);
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_3);
         unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output->bits, 8), vector))));
         while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_plan_repeats(planning, &vectors) <
             dmlops_multiply(unroll, 262144)))) {
@@ -29188,11 +29367,10 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     } else {
         unroll = vector;
         each = 1;
-        dmlops_plan_Loop_16 made_10;
-        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], &inner, vector,
-            &made_10);
-        for (int64_t each_9 = 0; each_9 < made_10.count; ++each_9) {
-            const dmlops_plan_Loop* loop = &made_10.items[each_9];
+        dmlops_plan_Loop_16 made_5;
+        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], inner, vector, &made_5);
+        for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
+            const dmlops_plan_Loop* loop = &made_5.items[each_4];
             dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
         }
     }
@@ -29206,26 +29384,26 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
     dmlops_plan_int_8 steps;
     steps.count = 0;
-    for (int64_t each_11 = 0; each_11 < dmlops_clip(-1, inner.strides.count); ++each_11) {
-        const int64_t item = inner.strides.items[each_11];
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
+        const int64_t item = inner->strides.items[each_6];
         dmlops_plan_int_8_insert(planning, &steps, steps.count, item);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_12 = 0; each_12 < told->scalars.count; ++each_12) {
-        const dmlops_plan_Number* number = &told->scalars.items[each_12];
+    for (int64_t each_7 = 0; each_7 < told->scalars.count; ++each_7) {
+        const dmlops_plan_Number* number = &told->scalars.items[each_7];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
     }
     dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
-    dmlops_plan_Dimension_10 made_13;
-    dmlops_plan_dimensions(planning, &vectors, &made_13);
+    dmlops_plan_Dimension_16 made_8;
+    dmlops_plan_dimensions(planning, &vectors, &made_8);
     dmlops_plan_MapParams params;
     params.count = count;
     params.groupColumns = groups.columns;
     dmlops_plan_int_64_copy(&params.elements, &told->elements);
     params.steps = steps;
     dmlops_plan_int_64_copy(&params.scalars, &scalars);
-    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_13);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -29519,7 +29697,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_read(planning, &made_10.input);
     dmlops_out_read(planning, &made_10.indices);
     dmlops_out_write(planning, &made_10.output);
-    dmlops_plan_Dimension_10 made_11;
+    dmlops_plan_Dimension_16 made_11;
     dmlops_plan_dimensions(planning, &vectors, &made_11);
     dmlops_plan_GatherLookup_8 made_12;
     made_12.count = 0;
@@ -29536,7 +29714,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     made_15.groupColumns = groups.columns;
     made_15.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
     made_15.indexStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
-    dmlops_plan_Dimension_10_copy(&made_15.dimensions, &made_11);
+    dmlops_plan_Dimension_16_copy(&made_15.dimensions, &made_11);
     dmlops_plan_GatherLookup_8_copy(&made_15.lookups, &made_12);
     dmlops_put_GatherParams(planning, &made_15);
     dmlops_out_dispatch(planning, &groups, 0);
@@ -30178,21 +30356,21 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result) {
-    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_Dimension_16 made_1;
     dmlops_plan_extents(planning, &output->sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, down);
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, across);
-    dmlops_plan_Dimension_10 made_3;
+    dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_Extent made_4;
     dmlops_plan_extent_of(planning, output, &made_4);
-    dmlops_plan_Dimension_10_copy(&result->sizes, &made_1);
+    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
     dmlops_plan_int_64_copy(&result->elements, &told->elements);
-    dmlops_plan_Dimension_10_copy(&result->tiles, &made_3);
+    dmlops_plan_Dimension_16_copy(&result->tiles, &made_3);
     result->planeCount = made_4.planes;
     result->groupColumns = groups->columns;
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
@@ -30341,7 +30519,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         dmlops_plan_Groups groups;
         dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1, &groups);
         dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
-        dmlops_plan_Dimension_10 made_6;
+        dmlops_plan_Dimension_16 made_6;
         dmlops_plan_dimensions(planning, &loops, &made_6);
         dmlops_plan_NonzeroParams params;
         params.count = count;
@@ -30351,7 +30529,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.rowStride = told->coordinates.strides.items[dmlops_item(planning, -2, told->coordinates.strides.count)];
         params.columnStride = told->coordinates.strides.items[dmlops_item(planning, -1,
             told->coordinates.strides.count)];
-        dmlops_plan_Dimension_10_copy(&params.dimensions, &made_6);
+        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_6);
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, stage > 0);
     }
@@ -30417,7 +30595,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_read(planning, &made_7.state);
     dmlops_out_write(planning, &made_7.output);
     dmlops_out_write(planning, &made_7.next_state);
-    dmlops_plan_Dimension_10 made_8;
+    dmlops_plan_Dimension_16 made_8;
     dmlops_plan_dimensions(planning, &loops, &made_8);
     dmlops_plan_PhiloxParams params;
     params.count = count;
@@ -30427,7 +30605,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.outputStateGiven = (int64_t)following->is_present;
     params.outputStateStride = following->is_present ? following->strides.items[dmlops_item(planning, -1,
         following->strides.count)] : 0;
-    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_8);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -30929,7 +31107,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_frame_words(planning, &sliding.counted, &made_4);
         dmlops_plan_int_32_copy(&counted, &made_4);
     }
-    dmlops_plan_Dimension_10 made_5;
+    dmlops_plan_Dimension_16 made_5;
     dmlops_plan_extents(planning, &output->sizes, &made_5);
     dmlops_plan_int_8 made_6;
     dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
@@ -30939,10 +31117,10 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     made_8.count = 0;
     dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_down);
     dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_across);
-    dmlops_plan_Dimension_10 made_9;
+    dmlops_plan_Dimension_16 made_9;
     dmlops_plan_extents(planning, &made_8, &made_9);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_Dimension_10_copy(&params.sizes, &made_5);
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_5);
     params.planeSteps = made_6;
     dmlops_plan_int_64_copy(&params.window, &made_7);
     dmlops_plan_int_32_copy(&params.counted, &counted);
@@ -30953,7 +31131,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
-    dmlops_plan_Dimension_10_copy(&params.blocks, &made_9);
+    dmlops_plan_Dimension_16_copy(&params.blocks, &made_9);
     params.groupColumns = groups.columns;
     dmlops_plan_int_64_copy(&params.weights, &weights.words);
     dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
@@ -31455,14 +31633,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     if (number != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
     }
-    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_Dimension_16 made_1;
     dmlops_plan_dimensions(planning, &sets->kept, &made_1);
-    dmlops_plan_Dimension_10 made_2;
+    dmlops_plan_Dimension_16 made_2;
     dmlops_plan_dimensions(planning, &sets->reduced, &made_2);
-    dmlops_plan_Dimension_10 kept;
-    dmlops_plan_Dimension_10_copy(&kept, &made_1);
-    dmlops_plan_Dimension_10 reduced;
-    dmlops_plan_Dimension_10_copy(&reduced, &made_2);
+    dmlops_plan_Dimension_16 kept;
+    dmlops_plan_Dimension_16_copy(&kept, &made_1);
+    dmlops_plan_Dimension_16 reduced;
+    dmlops_plan_Dimension_16_copy(&reduced, &made_2);
     dmlops_plan_ReduceParams params;
     params.sets = sets->number;
     params.extent = sets->extent;
@@ -31470,8 +31648,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     params.parts = parts;
     params.groupColumns = found.columns;
     params.count = count;
-    dmlops_plan_Dimension_10_copy(&params.kept, &kept);
-    dmlops_plan_Dimension_10_copy(&params.reduced, &reduced);
+    dmlops_plan_Dimension_16_copy(&params.kept, &kept);
+    dmlops_plan_Dimension_16_copy(&params.reduced, &reduced);
     dmlops_put_ReduceParams(planning, &params);
     dmlops_out_dispatch(planning, &found, number == 2);
 }
@@ -31673,7 +31851,7 @@ DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dml
 
 /* Loops as shaders take them, with one stride per tensor. */
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_10* result) {
+    dmlops_plan_Dimension_16* result) {
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
@@ -31752,9 +31930,9 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
             found.reduced.count)].strides.items[each_5];
         dmlops_plan_int_16_insert(planning, &made_4, made_4.count, dmlops_modulo(stride, INT64_C(4294967296)));
     }
-    dmlops_plan_Dimension_10 made_6;
+    dmlops_plan_Dimension_16 made_6;
     dmlops_plan_of_tensors(planning, &found.kept, &made_6);
-    dmlops_plan_Dimension_10 made_7;
+    dmlops_plan_Dimension_16 made_7;
     dmlops_plan_of_tensors(planning, &vectors, &made_7);
     dmlops_plan_RowsParams params;
     dmlops_plan_int_512_copy(&params.lists, &known.lists);
@@ -31767,8 +31945,8 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     params.partCount = parts;
     params.groupColumns = groups.columns;
     dmlops_plan_int_16_copy(&params.steps, &made_4);
-    dmlops_plan_Dimension_10_copy(&params.keptLoops, &made_6);
-    dmlops_plan_Dimension_10_copy(&params.rowLoops, &made_7);
+    dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_6);
+    dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_7);
     dmlops_put_RowsParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -31801,7 +31979,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), told->items);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), told->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
-    dmlops_plan_Dimension_10 made_1;
+    dmlops_plan_Dimension_16 made_1;
     dmlops_plan_dimensions(planning, loops, &made_1);
     dmlops_plan_ScanParams params;
     params.count = count;
@@ -31813,7 +31991,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     params.outputStart = dmlops_modulo(told->target.start, INT64_C(4294967296));
     params.outputStep = dmlops_modulo(told->target.step, INT64_C(4294967296));
     params.exclusive = (int64_t)told->is_exclusive;
-    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_1);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_1);
     dmlops_put_ScanParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, told->waits);
 }
@@ -32132,14 +32310,14 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_out_write(planning, &made_11.winners);
     dmlops_out_write(planning, &made_11.output);
     dmlops_out_share(planning);
-    dmlops_plan_Dimension_10 made_12;
+    dmlops_plan_Dimension_16 made_12;
     dmlops_plan_dimensions(planning, &outputs, &made_12);
-    dmlops_plan_Dimension_10 made_13;
+    dmlops_plan_Dimension_16 made_13;
     dmlops_plan_dimensions(planning, &updates, &made_13);
-    dmlops_plan_Dimension_10 output_dimensions;
-    dmlops_plan_Dimension_10_copy(&output_dimensions, &made_12);
-    dmlops_plan_Dimension_10 update_dimensions;
-    dmlops_plan_Dimension_10_copy(&update_dimensions, &made_13);
+    dmlops_plan_Dimension_16 output_dimensions;
+    dmlops_plan_Dimension_16_copy(&output_dimensions, &made_12);
+    dmlops_plan_Dimension_16 update_dimensions;
+    dmlops_plan_Dimension_16_copy(&update_dimensions, &made_13);
     for (int64_t stage = 0; stage < 5; ++stage) {
         if ((stage == 1) || ((stage == 3) != are_few)) {
             int64_t count = (1 < stage && stage < 4) ? all_elements : updated;
@@ -32159,8 +32337,8 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
             dmlops_plan_ScatterParams params;
             params.count = count;
             params.groupColumns = groups.columns;
-            dmlops_plan_Dimension_10_copy(&params.dimensions, &output_dimensions);
-            dmlops_plan_Dimension_10_copy(&params.updatesDimensions, &update_dimensions);
+            dmlops_plan_Dimension_16_copy(&params.dimensions, &output_dimensions);
+            dmlops_plan_Dimension_16_copy(&params.updatesDimensions, &update_dimensions);
             dmlops_plan_ScatterLookup_8_copy(&params.lookups, &made_14);
             int waits = (stage > 2) || ((stage == 1) && are_few);
             dmlops_put_ScatterParams(planning, &params);
@@ -32497,7 +32675,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_out_write(planning, &made_2.indices);
     dmlops_out_write(planning, &made_2.keptKeys);
     dmlops_out_write(planning, &made_2.keptPlaces);
-    dmlops_plan_Dimension_10 made_3;
+    dmlops_plan_Dimension_16 made_3;
     dmlops_plan_dimensions(planning, &loops, &made_3);
     dmlops_plan_TopKParams params;
     params.count = lines;
@@ -32510,7 +32688,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
     params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
     params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-    dmlops_plan_Dimension_10_copy(&params.dimensions, &made_3);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_3);
     dmlops_put_TopKParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -32609,14 +32787,14 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_int_16_copy(&made_12.strides, &made_11);
         dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, &made_12);
     }
-    dmlops_plan_Dimension_10 made_13;
+    dmlops_plan_Dimension_16 made_13;
     dmlops_plan_dimensions(planning, &loops, &made_13);
-    dmlops_plan_Dimension_10 made_14;
+    dmlops_plan_Dimension_16 made_14;
     dmlops_plan_dimensions(planning, &tiles, &made_14);
-    dmlops_plan_Dimension_10 line_dimensions;
-    dmlops_plan_Dimension_10_copy(&line_dimensions, &made_13);
-    dmlops_plan_Dimension_10 tile_dimensions;
-    dmlops_plan_Dimension_10_copy(&tile_dimensions, &made_14);
+    dmlops_plan_Dimension_16 line_dimensions;
+    dmlops_plan_Dimension_16_copy(&line_dimensions, &made_13);
+    dmlops_plan_Dimension_16 tile_dimensions;
+    dmlops_plan_Dimension_16_copy(&tile_dimensions, &made_14);
     int64_t source_runs = 0;
     int64_t source_kept = 0;
     int64_t source_span = 0;
@@ -32666,7 +32844,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         params.inputStep = step;
         params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
         params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-        dmlops_plan_Dimension_10_copy(&params.dimensions, (is_merging ? &line_dimensions : &tile_dimensions));
+        dmlops_plan_Dimension_16_copy(&params.dimensions, (is_merging ? &line_dimensions : &tile_dimensions));
         dmlops_put_TopKParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, is_merging);
         source_runs = runs;
@@ -32733,6 +32911,7 @@ DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
             const char* macro = tensors->items[i].macro;
             tensors->items[i] = *last;
             tensors->items[i].macro = macro;
+            tensors->items[i].is_present = 0;
             tensors->items[i].is_limited = 0;
             tensors->items[i].is_output = 0;
         }
@@ -33094,6 +33273,8 @@ static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33110,6 +33291,8 @@ static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33126,6 +33309,8 @@ static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33143,6 +33328,8 @@ static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33156,6 +33343,8 @@ static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33172,6 +33361,8 @@ static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33188,6 +33379,8 @@ static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33205,6 +33398,8 @@ static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33223,6 +33418,8 @@ static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33240,6 +33437,8 @@ static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33253,6 +33452,8 @@ static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33269,6 +33470,8 @@ static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33285,6 +33488,8 @@ static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33302,6 +33507,8 @@ static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* plannin
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33316,6 +33523,8 @@ static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* plan
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33330,6 +33539,8 @@ static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33344,6 +33555,8 @@ static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* p
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33357,6 +33570,8 @@ static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* plannin
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33371,6 +33586,8 @@ static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33385,6 +33602,8 @@ static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* plannin
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33399,6 +33618,8 @@ static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33413,6 +33634,8 @@ static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33427,6 +33650,8 @@ static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33441,6 +33666,8 @@ static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, 
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33455,6 +33682,8 @@ static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33471,6 +33700,8 @@ static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planni
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33488,6 +33719,8 @@ static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33504,6 +33737,8 @@ static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33520,6 +33755,8 @@ static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33537,6 +33774,8 @@ static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, 
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33550,6 +33789,8 @@ static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33567,6 +33808,8 @@ static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning,
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33586,6 +33829,8 @@ static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 3;
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
@@ -33602,6 +33847,8 @@ static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* p
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 3;
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
@@ -33617,6 +33864,8 @@ static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33652,6 +33901,8 @@ static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33667,6 +33918,8 @@ static inline void dmlops_activation_identity_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33681,6 +33934,8 @@ static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33696,6 +33951,8 @@ static inline void dmlops_activation_linear_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33732,6 +33989,8 @@ static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* pl
     dmlops_tell_tensor(&told.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -33746,6 +34005,8 @@ static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* p
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33761,6 +34022,8 @@ static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33775,6 +34038,8 @@ static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33791,6 +34056,8 @@ static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning,
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33806,6 +34073,8 @@ static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33840,6 +34109,8 @@ static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33854,6 +34125,8 @@ static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33867,6 +34140,8 @@ static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33881,6 +34156,8 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -33910,6 +34187,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -34130,6 +34408,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -34243,6 +34522,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -34391,6 +34671,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -34481,6 +34762,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -34569,6 +34851,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -34599,6 +34882,8 @@ static inline void dmlops_slice_plan(dmlops_planning* planning, const void* desc
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34626,6 +34911,8 @@ static inline void dmlops_cast_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34641,6 +34928,8 @@ static inline void dmlops_split_plan(dmlops_planning* planning, const void* desc
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34668,6 +34957,8 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 0;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34694,6 +34985,8 @@ static inline void dmlops_padding_plan(dmlops_planning* planning, const void* de
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34741,6 +35034,8 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34775,6 +35070,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
@@ -34864,6 +35160,8 @@ static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34888,6 +35186,8 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34910,6 +35210,8 @@ static inline void dmlops_tile_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -34958,6 +35260,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -35001,6 +35304,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -35085,6 +35389,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -35151,6 +35456,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -35210,6 +35516,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_sums},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -35311,6 +35618,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {2, dmlops_lstm_sums},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -35429,6 +35737,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_sums},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -35524,6 +35833,8 @@ static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35537,6 +35848,8 @@ static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35550,6 +35863,8 @@ static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35566,6 +35881,8 @@ static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35582,6 +35899,8 @@ static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35598,6 +35917,8 @@ static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35614,6 +35935,8 @@ static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35630,6 +35953,8 @@ static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35646,6 +35971,8 @@ static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35664,6 +35991,8 @@ static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 3;
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
@@ -35678,6 +36007,8 @@ static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -35694,6 +36025,8 @@ static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, cons
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -35722,6 +36055,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -35813,6 +36147,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -35841,6 +36176,8 @@ static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const 
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 0;
     told.tensors.count = 1;
     dmlops_stand_in(&told.tensors);
@@ -35884,6 +36221,8 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
     dmlops_tell_tensor(&told.tensors.items[1], "VALUES", 1, 0, desc->ValuesTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -35930,6 +36269,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {0, NULL},
     {2, dmlops_resample_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -35977,6 +36317,8 @@ static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* plan
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -35991,6 +36333,8 @@ static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -36004,6 +36348,8 @@ static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -36018,6 +36364,8 @@ static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* plannin
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -36033,6 +36381,8 @@ static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* pl
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -36047,6 +36397,8 @@ static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* plann
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -36060,6 +36412,8 @@ static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 0;
     told.tensors.count = 1;
     dmlops_stand_in(&told.tensors);
@@ -36074,6 +36428,8 @@ static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 0;
     told.tensors.count = 1;
     dmlops_stand_in(&told.tensors);
@@ -36112,6 +36468,8 @@ static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -36256,6 +36614,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -36339,6 +36698,8 @@ static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* des
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -36383,6 +36744,8 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -36408,6 +36771,8 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -36448,6 +36813,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -36566,6 +36932,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {0, NULL},
     {2, dmlops_resample1_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -36625,6 +36992,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -36703,6 +37071,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -36800,6 +37169,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -36952,6 +37322,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -37120,6 +37491,8 @@ static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37134,6 +37507,8 @@ static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37148,6 +37523,8 @@ static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37161,6 +37538,8 @@ static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -37174,6 +37553,8 @@ static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning,
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -37188,6 +37569,8 @@ static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37202,6 +37585,8 @@ static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_pl
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37216,6 +37601,8 @@ static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -37231,6 +37618,8 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37259,6 +37648,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {0, NULL},
     {2, 1, 2},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -37349,6 +37739,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {0, NULL},
     {0, NULL},
     {2, 2, 2},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -37455,6 +37846,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {0, NULL},
     {2, dmlops_resample_grad_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -37505,6 +37897,8 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -37556,6 +37950,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -37646,6 +38041,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -37749,6 +38145,8 @@ static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37764,6 +38162,8 @@ static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning,
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37780,6 +38180,8 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -37806,6 +38208,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -37895,6 +38298,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -37943,29 +38347,9 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_grad_shader);
 }
 
-static const dmlops_plan_Pass dmlops_element_wise_quantized_linear_add_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_add_shader = {
-    {0, NULL},
-    {1, dmlops_element_wise_quantized_linear_add_passes},
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1},
-};
-
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
@@ -37976,9 +38360,16 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.is_aligned = 1;
+    told.single = 246;
+    told.blocked = 0;
+    told.over = 8;
     told.tensors.count = 9;
-    dmlops_plan_definition(planning, &told, &dmlops_element_wise_quantized_linear_add_shader);
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_AZERO_POINT", desc->AZeroPointTensor != NULL);
+    dmlops_tell_switch(planning, &told.switches, "HAS_BZERO_POINT", desc->BZeroPointTensor != NULL);
+    dmlops_tell_switch(planning, &told.switches, "HAS_OUTPUT_ZERO_POINT", desc->OutputZeroPointTensor != NULL);
+    dmlops_plan_map(planning, &told);
 }
 
 static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_POINT", 0, 0}};
@@ -38001,6 +38392,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {6, 0, 3, 2},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -38057,6 +38449,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -38130,6 +38523,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -38235,6 +38629,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -38321,6 +38716,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -38389,6 +38785,8 @@ static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, con
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -38409,6 +38807,8 @@ static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
@@ -38425,6 +38825,8 @@ static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* d
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -38472,6 +38874,8 @@ static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -38485,6 +38889,8 @@ static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -38570,6 +38976,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {0, NULL},
     {2, dmlops_resample2_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -38634,6 +39041,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -38684,6 +39092,8 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -38717,6 +39127,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -39966,6 +40377,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -40060,6 +40472,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -40199,6 +40612,8 @@ static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -40214,6 +40629,8 @@ static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
@@ -40242,6 +40659,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -40317,6 +40735,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -40407,6 +40826,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -40525,6 +40945,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -41970,28 +42391,17 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
     const DML_QUANTIZE_OPERATOR_DESC* desc = (const DML_QUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
+    told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 6;
     told.over = 3;
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
-    dmlops_list let_blocks;
-    let_blocks.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
-    }
-    dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, dmlops_divide(2147483647, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d))));
-    }
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -41999,28 +42409,17 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
     const DML_DEQUANTIZE_OPERATOR_DESC* desc = (const DML_DEQUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
+    told.is_aligned = 1;
+    told.single = 0;
+    told.blocked = 6;
     told.over = 3;
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
-    dmlops_list let_blocks;
-    let_blocks.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
-    }
-    dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, dmlops_divide(2147483647, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d))));
-    }
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -42046,6 +42445,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {0, NULL},
     {3, dmlops_resample3_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -42111,6 +42511,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -42187,6 +42588,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

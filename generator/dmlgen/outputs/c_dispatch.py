@@ -13,7 +13,7 @@ from dmlgen.expr.inlined import inlined
 from dmlgen.literals import c_string
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
-from dmlgen.outputs.compute import bits, is_aligned, limited, moves
+from dmlgen.outputs.compute import bits, limited, moves
 from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
@@ -23,6 +23,7 @@ from dmlgen.plans.functions import declarations, definition, head, wrapped
 from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
+from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.schedule import Steps
 
 _AT, _NUMBER = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
@@ -328,8 +329,17 @@ def _map(
     ]
     printer.tell(uniforms, bool(moves(operator)))
     over = operator.member[schedule.over]
+    of_first, of_blocks = (
+        sum(1 << entries.index(entry) for entry in some) for some in (single(schedule), blocked(schedule))
+    )
     aligned = f"told.is_aligned = {int(is_aligned(schedule))};"
-    heads = [aligned, f"told.over = {entries.index(schedule.over)};", f"told.tensors.count = {len(entries)};"]
+    ways = [f"told.single = {of_first};", f"told.blocked = {of_blocks};"]
+    heads = [
+        aligned,
+        *ways,
+        f"told.over = {entries.index(schedule.over)};",
+        f"told.tensors.count = {len(entries)};",
+    ]
     statements = [*heads, "dmlops_stand_in(&told.tensors);", *printer.statements]
     named = [tensor_of(registry, operator, entry) for entry in entries]
     words = map_params(plans, operator, uniforms, named).words

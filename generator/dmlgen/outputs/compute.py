@@ -16,8 +16,9 @@ from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_o
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import Definition, Operator, Registry, Stage
+from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.gelu import gelu_of
-from dmlgen.schedules.schedule import Schedule, is_shifted
+from dmlgen.schedules.schedule import Schedule
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # builtins of Python
 _OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
@@ -44,6 +45,8 @@ class ComputeView:
     moves: tuple[str, ...]
     bits: tuple[str, ...]
     aligned: bool
+    single: tuple[str, ...]
+    blocked: tuple[str, ...]
     inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
     output_macro: str
     limited: Mapping[str, str]
@@ -104,23 +107,6 @@ def limited(operator: Operator) -> tuple[str, ...]:
     )
     targets = (call.arguments[1] for call in calls)
     return tuple(dict.fromkeys(target.entry for target in targets if isinstance(target, ir.Tensor)))
-
-
-def is_aligned(schedule: Schedule) -> bool:
-    """Whether the output and everything it is computed from are traversed in step.
-
-    The output can be replaced by the place where a tensor lies in it.
-    """
-    assert schedule.value is not None
-    at = ir.Local("at", ir.INTS)
-    if schedule.place is not None:
-        return is_shifted(schedule.place) and schedule.value == ir.Load(
-            ir.Tensor(schedule.over, ir.Local("index", ir.INT)), at, schedule.value.type
-        )
-    reads = loads([schedule.value])
-    with_at = sum(node == at for node in ir.walk(schedule.value))
-    straight = all(read.coordinate == at and read.tensor.index is None for read in reads)
-    return straight and with_at == len(reads) and schedule.over == schedule.output
 
 
 def _copies(node: ir.Expr) -> bool:
@@ -188,6 +174,8 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         moves=moves(operator),
         bits=bits(operator),
         aligned=schedule.value is not None and is_aligned(schedule),
+        single=single(schedule),
+        blocked=blocked(schedule),
         inputs={name: macro(plain(name)) for name in tensors_read(operator, schedule.expressions)},
         output_macro=macro(plain(schedule.output)),
         limited={name: macro(plain(name)) for name in limited(operator)},

@@ -12,7 +12,7 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.functions import OPERATOR
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal
-from dmlgen.outputs.compute import bits, is_aligned, moves
+from dmlgen.outputs.compute import bits, moves
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
@@ -25,6 +25,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.project import RUNTIME
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
+from dmlgen.schedules.aligned import blocked, is_aligned
 from dmlgen.schedules.schedule import is_shifted
 from dmlgen.text import Text
 
@@ -134,7 +135,9 @@ def _map(
     schedule = operator.schedule
     assert schedule is not None and schedule.value is not None
     uniforms = uniforms_of(schedule)
-    printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
+    bounds = Valid(registry, operator, Stage.VALUES)
+    certain = [one.name for one in operator.inputs if not one.optional and one.count is None]
+    printer = HlslPrinter(uniforms, is_aligned(schedule), bounds, certain)
     value_lines, value = printer.value(clamped(schedule.value), ATOM)
     output = tensor_of(registry, operator, schedule.output)
     place = ir.Local("at", ir.INTS) if schedule.place is None else schedule.place
@@ -161,7 +164,7 @@ def _map(
         inputs=inputs,
         output=output,
         over=over,
-        max_rank=MAX_RANK,
+        max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
         switches=tuple((name, _meaning(registry, node)) for name, node in uniforms.switches.items()),
         arrays=tuple(uniforms.arrays),
         params=map_params(plans, operator, uniforms, (*inputs, output)),

@@ -7,6 +7,8 @@ one entry per dimension is never built: its entries are computed where they are 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.defined import may_be_written_zero
@@ -38,11 +40,19 @@ _LIMITS = {"min": "2147483647", "max": "-2147483647 - 1"}
 class HlslPrinter(StatementPrinter):
     """Prints the computation of one element.
 
-    `aligned`: all tensors are read at `at`, whose element is a variable named after the tensor.
+    `aligned`: all tensors are read at `at`, whose element is a variable named after the tensor. `certain` are
+    tensors that are never absent.
     """
 
-    def __init__(self, uniforms: Uniforms, aligned: bool, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        uniforms: Uniforms,
+        aligned: bool,
+        bounds: Bounds | None = None,
+        certain: Collection[str] = (),
+    ) -> None:
         super().__init__()
+        self.certain = certain
         self.uniforms = uniforms
         self.bounds = bounds or Bounds()
         self.bounds.known["at"] = (0, LARGEST)
@@ -219,8 +229,28 @@ class HlslPrinter(StatementPrinter):
         if x is not None:
             return self._call("Gelu", x), ATOM
         test = self.print(node.test, LOGIC)
+        if self._reads_anyway(node):
+            then, otherwise = self._read(node.then), self._read(node.otherwise)
+            return f"{test} ? {then} : {otherwise}", CHOICE
         found = self.choice(node, test, self.type(node.type), LOGIC)
         return (found, ATOM) if isinstance(found, str) else (f"{test} ? {found[0]} : {found[1]}", CHOICE)
+
+    def _reads_anyway(self, node: ir.Conditional) -> bool:
+        """Whether tensors are read before a choice between elements, as they may be: a thread that first
+        decides what to read cannot have several reads in flight."""
+        parts = [part for branch in (node.then, node.otherwise) for part in ir.walk(branch)]
+        reads = [part.tensor for part in parts if isinstance(part, ir.Load)]
+        certain = all(tensor.name in self.certain for tensor in reads)
+        return not self.aligned and bool(reads) and certain and ir.varies(node.test)
+
+    def _read(self, branch: ir.Expr) -> str:
+        """A branch that is evaluated in any case: its text, or a variable if it reads tensors."""
+        text = self.print(branch, LOGIC)
+        if not any(isinstance(part, ir.Load) for part in ir.walk(branch)):
+            return text
+        name = self._new("read")
+        self._add(f"const {self.type(branch.type)} {name} = {text};")
+        return name
 
     def chooses_apart(self, node: ir.Conditional) -> bool:
         """Whether a branch reads a tensor that must only be read if its condition holds."""
@@ -280,8 +310,8 @@ class HlslPrinter(StatementPrinter):
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
             case ir.Call("round_even", (ir.Call("divide_exactly", (left, right)),)):
                 return self._call("RoundedQuotient", left, right)
-            case ir.Call(function="pow"):
-                return self._call("Power", *node.arguments)
+            case ir.Call(function="pow", arguments=(_, exponent)):
+                return self._call("Power" if ir.varies(exponent) else "PowerBy", *node.arguments)
         return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)
 
     def _value(self, item: ir.Expr) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from dmlgen.expr import ir
 from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Operator
+from dmlgen.schedules.aligned import is_aligned, is_first
 from dmlgen.schedules.schedule import Schedule
 
 ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
@@ -72,11 +73,12 @@ class Uniforms:
 def clamped(node: ir.Expr) -> ir.Expr:
     """An expression whose reads are all in bounds: coordinates are clamped, as in the reference.
 
-    At `at` itself, rules make tensors as large as the output. A shader is not given the sizes of one of
-    several tensors, which may be absent.
+    At `at` itself, rules make tensors as large as the output, and every tensor has a first element. A shader
+    is not given the sizes of one of several tensors, which may be absent.
     """
     at = ir.Local("at", ir.INTS)
-    reads = [one for one in ir.walk(node) if isinstance(one, ir.Load) and one.coordinate != at]
+    reads = [one for one in ir.walk(node) if isinstance(one, ir.Load)]
+    reads = [one for one in reads if one.coordinate != at and not is_first(one.coordinate)]
     new: dict[ir.Expr, ir.Expr] = {
         one: replace(one, coordinate=_clamped(one)) for one in reads if one.tensor.index is None
     }
@@ -107,6 +109,8 @@ def uniforms_of(schedule: Schedule) -> Uniforms:
     for expression in map(clamped, schedule.expressions):
         for divisor in _divisors(expression, found):
             found.add_reciprocals(divisor)
+    if schedule.value is not None and schedule.place is None and is_aligned(schedule):
+        found.arrays.clear()  # planners know blocks from the sizes of tensors
     return found
 
 

@@ -27,6 +27,7 @@ from dmlgen.schedules import (
     separable,
     sliding,
     sums,
+    totals,
 )
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm, Schedule
@@ -39,6 +40,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     sums.recognise,
     separable.recognise,
     nearby.recognise,
+    totals.recognise,
 )
 
 
@@ -54,7 +56,7 @@ def schedule_of(defines: OutputDefinitions, described: Described) -> Schedule | 
 
 def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedule | None]:
     yield gather.recognise(defines, described.members)
-    yield elementwise.recognise(defines, described.members)
+    yield elementwise.recognise(defines, described)
     yield reduction.recognise(defines, described)
     yield scan.recognise(defines, described)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from dmlgen.expr import ir
 from dmlgen.registry import Enum, EnumEntry, Inference, Member, Support
@@ -45,17 +46,17 @@ class Described:
 
     def is_float(self, tensor: str, choice: Choice) -> bool:
         """Whether tables allow a tensor only floating-point types."""
-        return all(entry.kind == "float" for entry in self._types(tensor, choice))
+        return all(entry.kind == "float" for entry in self.types(tensor, choice))
 
     def has_words(self, tensor: str, choice: Choice) -> bool:
         """Whether tables allow a tensor only types of at most 32 bits."""
-        return all(entry.bits <= 32 for entry in self._types(tensor, choice))
+        return all(entry.bits <= 32 for entry in self.types(tensor, choice))
 
     def has_whole_words(self, tensor: str) -> bool:
         """Whether tables allow a tensor only types of exactly 32 bits."""
-        return all(entry.bits == 32 for entry in self._types(tensor, {}))
+        return all(entry.bits == 32 for entry in self.types(tensor))
 
-    def _types(self, tensor: str, choice: Choice) -> set[EnumEntry]:
+    def types(self, tensor: str, choice: Choice = MappingProxyType({})) -> set[EnumEntry]:
         """The data types that tables allow a tensor."""
         types = {entry.name: entry for entry in self.enums["TENSOR_DATA_TYPE"].entries}
         rows = {row for table in self.support.values() for row in table if row.tensor == tensor}

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from dmlgen.expr import ir
-from dmlgen.registry import Definition, Member, OutputDefinitions
+from dmlgen.registry import Definition, EnumEntry, OutputDefinitions
+from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.schedules.schedule import Schedule, shifted
 
@@ -14,18 +16,18 @@ _AT, _INDEX = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
 _START, _BEGIN = "start", "begin"
 
 
-def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Schedule | None:
+def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """An expression over elements, at coordinates whose entries can each be computed on their own."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
     [(output, value)] = defines.outputs.items()
-    elements = InElements(defines.classes)
+    elements = InElements(_classes(defines.classes, described))
     match value:
         case ir.Call("joined", (ir.Tensors(name=name), axis)):
             return _joined(output, name, axis, elements.type(ir.Tensor(name, _INDEX)))
     try:
-        found = elements.stored(ir.Tensor(output), value)
-    except Unfit:
+        found = elements.stored(ir.Tensor(output), _without_functions(value))
+    except (TooLarge, Unfit):
         return None
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads):
@@ -34,12 +36,29 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Sche
     named = {output, *(read.tensor.name for read in reads)}
     # Reference and shader both take a type from the tensor that stands for it.
     types = {type_ for type_ in {stored, *(read.type for read in reads)} if type_.name in named}
-    types = {type_ for type_ in types if not members[type_.name or ""].optional}
+    types = {type_ for type_ in types if not described.members[type_.name or ""].optional}
     if not ir.varies(found) and not isinstance(found, ir.Member):  # constant, and yet computed
         return None
     if not all(_is_converted(node, types) for node in ir.walk(found)):
         return None
     return Schedule("map", output, output, elements.definitions, found, None, {}, ())
+
+
+def _classes(classes: Mapping[str, str], described: Described) -> Mapping[str, str]:
+    """Tensors by representatives of those with the same data type: what rules equate, and what can only have
+    one."""
+    first: dict[EnumEntry, str] = {}  # of each data type that is the only one
+    joined: dict[str, str] = {}
+    for name in dict.fromkeys(classes.values()):
+        types = described.types(name) if name in described.members else set()
+        joined[name] = first.setdefault(types.pop(), name) if len(types) == 1 else name
+    return {name: joined[one] for name, one in classes.items()}
+
+
+def _without_functions(value: ir.Expr) -> ir.Expr:
+    """The value written out if it uses functions; names are kept otherwise, since they are computed once."""
+    applied = any(isinstance(node, ir.Apply) and node.function.parameters for node in ir.walk(value))
+    return written(value, {}) if applied else value
 
 
 def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedule:

@@ -198,6 +198,7 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         if not tensor.is_present:  # never read; another resource stands in for it
             tensors[place] = output._replace(
                 macro=tensor.macro,
+                is_present=False,
                 as_bits=computation.output in as_bits,
                 is_limited=False,
                 is_output=False,
@@ -210,9 +211,15 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         data_type = (target[0] if isinstance(target, tuple) else target).DataType
         for value in uniforms.elements.values():
             elements += pair(stored(value, data_type) if computation.moves else np.asarray(value))
+    single, blocked = (
+        sum(1 << place for place, name in enumerate(shader.inputs) if name in names)
+        for names in (shader.single, shader.blocked)
+    )
     return Map(
         shader.aligned,
         over,
+        single,
+        blocked,
         tensors,
         [Switch(name, int(value)) for name, value in uniforms.switches.items()],
         elements,

@@ -15,9 +15,14 @@ REAL Fmod(REAL a, REAL b)
     const int aExponent = max((int)(aBits >> FRACTION_BITS), 1);
     const int bExponent = max((int)(bBits >> FRACTION_BITS), 1);
     const WORD divisor = bBits - ((WORD)(bExponent - 1) << FRACTION_BITS);
-    WORD remainder = (aBits - ((WORD)(aExponent - 1) << FRACTION_BITS)) % divisor;
-    for (int left = aExponent - bExponent; left > 0 && remainder != 0; left -= LEADING_BITS)
+    WORD remainder = aBits - ((WORD)(aExponent - 1) << FRACTION_BITS);
+    int left = aExponent - bExponent;
+    do
+    {
         remainder = (remainder << min(left, LEADING_BITS)) % divisor;
+        left -= LEADING_BITS;
+    }
+    while (left > 0 && remainder != 0);
 
     const WORD sign = Bits(a) & ~MAGNITUDE;
     if (remainder == 0)

@@ -37,12 +37,15 @@ class Uniforms(NamedTuple):
 class Shader:
     """The tensors of a shader: by buffer, the macros of those it reads and of those whose limits it needs.
 
-    `aligned`: it reads every tensor at the coordinate it writes.
+    `aligned`: it reads every tensor at the coordinate it writes, except that tensors may be `single`, of
+    which it only reads the first element, or `blocked`, with one element for each block of the output.
     """
 
     aligned: bool
     inputs: Mapping[str, str]
     output: str
+    single: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
     limited: Mapping[str, str] = field(default_factory=dict)
 
 

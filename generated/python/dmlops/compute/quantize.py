@@ -40,32 +40,22 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is given: macros, and constants that are the same for all elements."""
-    blocks = tuple(
-        desc.InputTensor.Sizes[d] // desc.QuantizationTensors[0].Sizes[d]
-        for d in range(desc.InputTensor.DimensionCount)
-    )
     return Uniforms(
         switches={
             "QUANTIZATION_TYPE": desc.QuantizationType,
-        },
-        arrays={
-            "blocks": blocks,
-            "blocksReciprocal": tuple(
-                quotient(2147483647, desc.InputTensor.Sizes[d] // desc.QuantizationTensors[0].Sizes[d])
-                for d in range(desc.InputTensor.DimensionCount)
-            ),
         },
     )
 
 
 SHADER = Shader(
-    aligned=False,
+    aligned=True,
     inputs={
         "InputTensor": "INPUT",
         "QuantizationTensors[0]": "QUANTIZATION0",
         "QuantizationTensors[1]": "QUANTIZATION1",
     },
     output="OUTPUT",
+    blocked=("QuantizationTensors[0]", "QuantizationTensors[1]"),
     limited={
         "OutputTensor": "OUTPUT",
     },

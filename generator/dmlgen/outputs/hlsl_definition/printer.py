@@ -226,6 +226,9 @@ class ShaderPrinter(LoopPrinter):
 
     def call(self, node: ir.Call) -> str:
         name, arguments = node.function, node.arguments
+        match node:
+            case ir.Call("round_even", (ir.Binary("/", left, right, ir.FLOAT),)):
+                return self._call("RoundedQuotient", self.deciding(left), self.deciding(right))
         match name:
             case "element" if isinstance(arguments[0], ir.Number):
                 return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"

@@ -106,6 +106,11 @@ class DefinitionShader:
         return self.functions.is_precise or any("precise " in text for text in self.texts)
 
     @property
+    def writes_bytes(self) -> bool:
+        """Whether elements of 8 bits may be written four at once."""
+        return any(8 in tensor.bits for tensor in self.outputs)
+
+    @property
     def within(self) -> FormPass | None:
         """A faster way to compute an intermediate tensor, as one of the passes."""
         return next((one.form for one in self.passes if one.form is not None), None)

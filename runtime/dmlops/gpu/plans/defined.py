@@ -101,6 +101,17 @@ class NearbyPass(NamedTuple):
     head: int
 
 
+class TotalsPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, finds totals over all elements of a tensor, by number, in parts,
+    each of which takes up `width` words; the next pass computes the intermediate tensors in `writes`, as
+    bits, from these."""
+
+    number: int
+    tensor: int
+    writes: int
+    width: int
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists and of
     numbers that bound loops, and faster passes to outputs and intermediate tensors. `float_lists` and
@@ -123,6 +134,7 @@ class DefinitionShader(NamedTuple):
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
     nearby: NearbyPass
+    totals: TotalsPass
 
 
 class Activation(NamedTuple):

@@ -11,15 +11,21 @@ from typing import Annotated, NamedTuple
 from .attention import AttentionGroups, define_attention, places_of
 from .attention_parts import define_parts, words_of
 from .defined import MAX_COUNT, Definition, DefinitionShader, Pass
-from .known import Known, Lists, tell_known
-from .loops import Dimensions, Words, check_span, element_count, extents, grid
+from .known import Eight, Known, Lists, tell_known
+from .loops import Dimensions, Words, ceil_div, check_span, element_count, extents, grid, vector_width
 from .passes import box_of
 from .planning import Planning
 from .reasons import Reason
 from .scratch import rows_left, space_without
 from .sums import SumsTile, define_sums
 from .told import NO_MEMBER, NONE, Buffer, Sizes
-from .tuning import DEFINITION_THREADS, SUMS_NONE_THREADS
+from .tuning import (
+    DEFINITION_THREADS,
+    ELEMENTWISE_BUSY,
+    REDUCTION_GROUPS,
+    REDUCTION_MOST_THREADS,
+    SUMS_NONE_THREADS,
+)
 from .ways import Way, way_to
 
 MAX_DISPATCHES = 2**18
@@ -163,6 +169,9 @@ def dispatch_defined(
     if one.number == shader.attention.number:
         dispatch_attention(out, told, shader, way, known, one, count, waits)
         return
+    if one.number == shader.totals.number:
+        dispatch_totals(out, told, shader, known, one)
+        return
     if way.sources.begin > 0 and (
         one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
     ):
@@ -177,9 +186,36 @@ def dispatch_defined(
         define_sums(out, tile, goes_on, step)
         is_single = goes_on and (tile.is_alone or step == 2)
         threads, in_group = tile.threads if is_single else tile.all_threads, tile.threads
+    elif writes_words(told, one):
+        out.define("BYTES", 1)
+        shape = in_words(shape)
+        count = count // 4
+        threads = count
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
     dispatch_box(out, told, known, one, shape, count, step * count, AttentionGroups(threads, in_group), waits)
+
+
+def writes_words(told: Definition, one: Pass) -> bool:
+    """Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of
+    them."""
+    if one.writes_kept or one.outputs != 1 << one.target or one.box_tensor != NONE or one.box_list != NONE:
+        return False
+    tensor = told.tensors[one.target]
+    last = len(tensor.sizes) - 1
+    others: Words = []
+    others.extend(tensor.strides[:last])
+    vector = vector_width(tensor.bits, tensor.sizes[last], tensor.strides[last], others)
+    is_large = element_count(tensor.sizes) >= 4 * ELEMENTWISE_BUSY
+    return tensor.bits == 8 and vector == 4 and is_large
+
+
+def in_words(sizes: Sizes) -> Eight:
+    """The sizes of a tensor in words of four elements."""
+    words: Eight = []
+    words.extend(sizes)
+    words[len(sizes) - 1] = sizes[len(sizes) - 1] // 4
+    return words
 
 
 def dispatch_attention(
@@ -204,6 +240,21 @@ def dispatch_attention(
     if parts.number > 1:
         joining = define_parts(out, attention, tensors, sizes, sources, parts, True)
         dispatch_box(out, told, known, one, sizes, count, 0, joining, True)
+
+
+def dispatch_totals(
+    out: Planning, told: Definition, shader: DefinitionShader, known: Known, one: Pass
+) -> None:
+    """The dispatch of totals in parts, and one that combines these."""
+    sizes = told.tensors[shader.totals.tensor].sizes
+    count = element_count(sizes)
+    if count >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
+    threads = REDUCTION_MOST_THREADS
+    parts = min(ceil_div(count, threads), REDUCTION_GROUPS)
+    dispatch_box(out, told, known, one, sizes, count, 0, AttentionGroups(parts * threads, threads), False)
+    rest = one._replace(number=one.number + 1)
+    dispatch_box(out, told, known, rest, [1], parts, 0, AttentionGroups(threads, threads), True)
 
 
 def dispatch_box(

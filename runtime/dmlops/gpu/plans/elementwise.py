@@ -52,13 +52,16 @@ class Map(NamedTuple):
     """The planner's input.
 
     `tensors` are its inputs, followed by its output; `over` is the number of the tensor whose elements it
-    visits. `elements` are numbers of a tensor's type, two words each. `arrays` have a number for each
-    dimension; in an aligned shader, these are the coordinate in the output at which the visited tensor
-    starts.
+    visits. Of tensors that are `single`, as bits, only the first element is read; those that are `blocked`
+    have one element for each block of the output. `elements` are numbers of a tensor's type, two words each.
+    `arrays` have a number for each dimension; in an aligned shader, these are the coordinate in the output at
+    which the visited tensor starts.
     """
 
     is_aligned: bool
     over: int
+    single: int
+    blocked: int
     tensors: Tensors
     switches: Switches
     elements: Words
@@ -98,13 +101,18 @@ def plan_map(out: Planning, told: Map) -> None:
         plan_coordinates(out, told)
 
 
+def check_ranks(out: Planning, told: Map) -> None:
+    """Refuses tensors with other dimensions than the one visited; single ones may have any."""
+    for place, tensor in enumerate(told.tensors):
+        if told.single >> place & 1 == 0 and len(tensor.strides) != len(told.tensors[told.over].sizes):
+            out.refuse(Reason.RANKS, NO_MEMBER, len(tensor.strides))
+
+
 def plan_coordinates(out: Planning, told: Map) -> None:
     """By coordinates: in vectors if these are the output's own."""
     output, is_own = told.tensors[-1], told.over == len(told.tensors) - 1
     sizes = told.tensors[told.over].sizes
-    for tensor in told.tensors:
-        if len(tensor.strides) != len(sizes):
-            out.refuse(Reason.RANKS, NO_MEMBER, len(tensor.strides))
+    check_ranks(out, told)
     last = len(sizes) - 1
     outer: Words = [stride for place, stride in enumerate(output.strides[:last]) if sizes[place] > 1]
     vector = vector_width(output.bits, sizes[last], output.strides[last], outer) if is_own else 1
@@ -123,11 +131,45 @@ def plan_coordinates(out: Planning, told: Map) -> None:
     out.dispatch(MapParams(count, groups.columns, told.elements, [], scalars, found), groups, False)
 
 
+def blocks_along(out: Planning, told: Map, axis: int) -> int:
+    """The size along an axis of the blocks that blocked tensors have an element for; 1 without such
+    tensors."""
+    size, block = told.tensors[told.over].sizes[axis], 1
+    for place, tensor in enumerate(told.tensors):
+        if told.blocked >> place & 1 == 1 and tensor.is_present:
+            block = size // tensor.sizes[axis]
+    for place, tensor in enumerate(told.tensors):
+        if told.blocked >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] * block != size:
+            out.refuse(Reason.INDICES, NO_MEMBER, axis)
+    return block
+
+
+def loops_in_step(out: Planning, told: Map) -> Loops:
+    """The dimensions of the tensor visited, from block to block and over a block, merged."""
+    check_ranks(out, told)
+    loops: Loops = []
+    for axis, size in enumerate(told.tensors[told.over].sizes):
+        block = blocks_along(out, told, axis)
+        between: Row = []
+        within: Row = []
+        for place, tensor in enumerate(told.tensors):
+            is_single, is_blocked = told.single >> place & 1 == 1, told.blocked >> place & 1 == 1
+            stride = tensor.strides[axis] if tensor.is_present and not is_single else 0
+            between.append(stride if is_blocked else block * stride)
+            within.append(0 if is_blocked else stride)
+        loops.append(Loop(size // block, between))
+        loops.append(Loop(block, within))
+    loops = merged(loops)
+    if len(loops) == 0:
+        loops.append(lone(len(told.tensors), 1))
+    return loops
+
+
 def has_vectors(told: Map, loops: Loops, place: int, along: int, vector: int) -> bool:
-    """Whether a tensor can be loaded in vectors along a loop."""
-    bits = told.tensors[place].bits
-    loaded = bits * vector
-    if bits < 8 or (loaded != 32 and loaded != 64 and loaded != 128) or loops[along].strides[place] != 1:
+    """Whether a tensor can be loaded in vectors along a loop, each from a single word or vector."""
+    loaded = told.tensors[place].bits * vector
+    is_whole = loaded == 16 or loaded == 32 or loaded == 64 or loaded == 128
+    if vector == 1 or not is_whole or loops[along].strides[place] != 1:
         return False
     for number, loop in enumerate(loops):
         if number != along and loop.strides[place] % vector != 0:
@@ -141,7 +183,8 @@ def other_loop(told: Map, loops: Loops, vector: int) -> int:
         for along in range(len(loops) - 1):
             if loops[along].size % vector == 0:
                 for place in range(len(told.tensors) - 1):
-                    if has_vectors(told, loops, place, along, vector):
+                    is_blocked = told.blocked >> place & 1 == 1  # few elements, which stay in caches
+                    if not is_blocked and has_vectors(told, loops, place, along, vector):
                         return along
     return NONE
 
@@ -171,14 +214,7 @@ def plan_aligned(out: Planning, told: Map) -> None:
         for place, entry in enumerate(array):
             begin += entry * output.strides[place]
         begins.append(begin)
-    loops = merged(
-        [
-            Loop(size, [tensor.strides[place] for tensor in told.tensors])
-            for place, size in enumerate(told.tensors[told.over].sizes)
-        ]
-    )
-    if len(loops) == 0:
-        loops.append(lone(len(told.tensors), 1))
+    loops = loops_in_step(out, told)
     inner = loops[-1]
     outer: Words = [loop.strides[-1] for loop in loops[:-1]]
     outer.extend(begins)

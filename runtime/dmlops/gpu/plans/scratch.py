@@ -8,7 +8,8 @@ from .attention import Sources, no_sources
 from .defined import Definition, DefinitionShader
 from .known import Eight
 from .loops import Words, ceil_div, element_count
-from .told import Sizes
+from .told import NONE, Sizes
+from .tuning import REDUCTION_GROUPS
 
 
 class Space(NamedTuple):
@@ -31,6 +32,8 @@ def space_without(
     followed by copies as halves."""
     firsts: Words = []
     words = 4 if len(shader.sums) > 0 else 0
+    if shader.totals.number != NONE:
+        words = ceil_div(shader.totals.width * REDUCTION_GROUPS, 4) * 4
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:

@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -68,6 +69,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(2, 1, 2),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("AVERAGE_POOLING_GRAD", "InputGradientTensor", "INPUT_GRADIENT")

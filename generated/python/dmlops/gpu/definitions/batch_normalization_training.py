@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -64,6 +65,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION_TRAINING", "InputTensor", "INPUT")

@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -67,6 +68,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(6, 0, 3, 2),
 )
 
 TENSOR0 = absent("DYNAMIC_QUANTIZE_LINEAR", "InputTensor", "INPUT")

@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
     Window,
 )
 
@@ -62,6 +63,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("GEMM", "ATensor", "A")

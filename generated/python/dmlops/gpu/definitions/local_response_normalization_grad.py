@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -61,6 +62,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LOCAL_RESPONSE_NORMALIZATION_GRAD", "InputTensor", "INPUT")

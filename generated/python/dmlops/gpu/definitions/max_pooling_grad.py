@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -62,6 +63,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(2, 2, 2),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MAX_POOLING_GRAD", "InputTensor", "INPUT")

@@ -29,6 +29,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -57,6 +58,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "InputTensor", "INPUT")

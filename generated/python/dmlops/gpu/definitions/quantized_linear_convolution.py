@@ -29,6 +29,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
     Window,
 )
 
@@ -71,6 +72,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("QUANTIZED_LINEAR_CONVOLUTION", "InputTensor", "INPUT")

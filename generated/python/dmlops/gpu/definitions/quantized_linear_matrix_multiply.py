@@ -29,6 +29,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
     Window,
 )
 
@@ -60,6 +61,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "ATensor", "A")

@@ -31,6 +31,7 @@ from ..plans.defined import (
     SeparablePass,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -64,6 +65,7 @@ SHADER = DefinitionShader(
         SeparablePass(3, 0, 1, False, False),
     ],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE", "InputTensor", "INPUT")

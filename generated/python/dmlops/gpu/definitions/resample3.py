@@ -31,6 +31,7 @@ from ..plans.defined import (
     SeparablePass,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -66,6 +67,7 @@ SHADER = DefinitionShader(
         SeparablePass(4, 0, 1, False, False),
     ],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE3", "InputTensor", "INPUT")

@@ -31,6 +31,7 @@ from ..plans.defined import (
     SeparablePass,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -65,6 +66,7 @@ SHADER = DefinitionShader(
         SeparablePass(3, 0, 1, True, True),
     ],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE_GRAD1", "InputGradientTensor", "INPUT_GRADIENT")

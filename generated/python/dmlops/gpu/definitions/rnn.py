@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 from ..plans.sums import (
     SumsPass,
@@ -70,6 +71,7 @@ SHADER = DefinitionShader(
     ],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RNN", "InputTensor", "INPUT")

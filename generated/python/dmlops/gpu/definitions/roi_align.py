@@ -30,6 +30,7 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -65,6 +66,7 @@ SHADER = DefinitionShader(
     sums=[],
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
+    totals=TotalsPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("ROI_ALIGN", "InputTensor", "INPUT")

@@ -45,7 +45,7 @@ class Dimension(NamedTuple):
     strides: Row
 
 
-Dimensions = Annotated[list[Dimension], 10]
+Dimensions = Annotated[list[Dimension], 16]
 
 
 def ceil_div(number: int, divisor: int) -> int:

@@ -69,6 +69,8 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
     if len(shader.sums) > 0:
         passes = with_sums(told, shader, passes, wanted)
+    if shader.totals.number != NONE and not told.is_double:
+        passes = [with_totals(shader, one) for one in passes]
     tiles: Tiles = [shared_tile(out, told, shader, one) for one in passes]
     return Way(passes, tiles, wanted, led, halves, attends, parts, views, sources)
 
@@ -115,6 +117,13 @@ def with_sums(told: Definition, shader: DefinitionShader, needed: Passes, wanted
                 Pass(sums.number, True, one.target, sums.writes, 0, sums.reads, one.is_along, NONE, NONE)
             )
     return passes
+
+
+def with_totals(shader: DefinitionShader, one: Pass) -> Pass:
+    """The pass of totals in place of the one that writes the same intermediate tensors; else the pass."""
+    if one.writes == shader.totals.writes:
+        return one._replace(number=shader.totals.number)
+    return one
 
 
 def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:

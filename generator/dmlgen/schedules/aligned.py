@@ -1,0 +1,103 @@
+"""Computations that step through all tensors together, so that no element needs its coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.schedules.schedule import Schedule, is_shifted
+
+_AT = ir.Local("at", ir.INTS)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """What says how large the blocks are that a coordinate counts: along each dimension, the size of the
+    tensor `whole` divided by that of the tensor `parts`."""
+
+    whole: str
+    parts: str
+
+
+def is_aligned(schedule: Schedule) -> bool:
+    """Whether the output and everything it is computed from are traversed in step: each tensor is read at
+    the element's own coordinate, at that of its block, or only at the first element.
+
+    The output can be replaced by the place where a tensor lies in it.
+    """
+    assert schedule.value is not None
+    if schedule.place is not None:
+        moved = ir.Load(ir.Tensor(schedule.over, ir.Local("index", ir.INT)), _AT, schedule.value.type)
+        return is_shifted(schedule.place) and schedule.value == moved
+    reads = _reads(schedule)
+    tensors = {read.tensor.entry for read in reads}
+    each = {read.tensor.entry for read in reads if read.coordinate == _AT}
+    of_blocks = _blocks(schedule)
+    with_at = sum(node == _AT for node in ir.walk(schedule.value))
+    wholes = {*each, schedule.output}
+    return (
+        schedule.over == schedule.output
+        and all(read.tensor.index is None or isinstance(read.tensor.index, ir.Number) for read in reads)
+        and with_at == sum(not is_first(read.coordinate) for read in reads)
+        and len(each) + len(single(schedule)) + len(of_blocks) == len(tensors)
+        and all(one.whole in wholes and one.parts in of_blocks for one in of_blocks.values())
+    )
+
+
+def single(schedule: Schedule) -> tuple[str, ...]:
+    """The tensors of which the first element is read."""
+    return tuple(dict.fromkeys(read.tensor.entry for read in _reads(schedule) if is_first(read.coordinate)))
+
+
+def blocked(schedule: Schedule) -> tuple[str, ...]:
+    """The tensors that are read where they have an element for a block of the output's."""
+    return tuple(_blocks(schedule))
+
+
+def is_first(coordinate: ir.Expr) -> bool:
+    """Whether a coordinate is 0 in all dimensions."""
+    match coordinate:
+        case ir.Reduce(kind="list", loop=ir.Loop(condition=None), body=ir.Number(value=0)):
+            return True
+    return False
+
+
+def _reads(schedule: Schedule) -> list[ir.Load]:
+    nodes = [] if schedule.value is None else ir.walk(schedule.value)
+    return [node for node in nodes if isinstance(node, ir.Load)]
+
+
+def _blocks(schedule: Schedule) -> dict[str, _Blocks]:
+    found = {read.tensor.entry: _blocks_at(read.coordinate) for read in _reads(schedule)}
+    return {name: blocks for name, blocks in found.items() if blocks is not None}
+
+
+def _blocks_at(coordinate: ir.Expr) -> _Blocks | None:
+    """The blocks of a coordinate that is that of the block which `at` lies in."""
+    match coordinate:
+        case ir.Definition(value=value):
+            return _blocks_at(value)
+        case ir.Reduce(
+            "list",
+            ir.Loop(variable=d, condition=None),
+            ir.Binary("//", ir.Index(ir.Local(name="at"), at), ir.Index(blocks, along)),
+        ) if at == along == d:
+            return _quotient(blocks)
+    return None
+
+
+def _quotient(sizes: ir.Expr) -> _Blocks | None:
+    match sizes:
+        case ir.Definition(value=value):
+            return _quotient(value)
+        case ir.Reduce(
+            "list",
+            ir.Loop(variable=d, condition=None),
+            ir.Binary(
+                "//",
+                ir.Index(ir.Field(tensor=whole, name="Sizes"), first),
+                ir.Index(ir.Field(tensor=parts, name="Sizes"), second),
+            ),
+        ) if first == second == d:
+            return _Blocks(whole.entry, parts.entry)
+    return None

@@ -1,0 +1,100 @@
+"""Which computations step through all tensors together, and what those with blocks give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlgen.registry import Operator
+from dmlgen.schedules.aligned import blocked, is_aligned, single
+from dmlops import gpu, reference
+from gpu_device import device
+from schedule_cases import Variant
+from whole_registry import whole_registry
+
+__all__ = ["device"]
+
+
+def aligned(operator: Operator) -> bool:
+    return operator.schedule is not None and is_aligned(operator.schedule)
+
+
+def test_scales_are_of_blocks_or_of_all_elements() -> None:
+    found = whole_registry().operator
+    for name in ("QUANTIZE", "DEQUANTIZE"):
+        assert aligned(found[name]) and found[name].schedule is not None
+        assert sorted(blocked(found[name].schedule)) == ["QuantizationTensors[0]", "QuantizationTensors[1]"]
+    add = found["ELEMENT_WISE_QUANTIZED_LINEAR_ADD"]
+    assert aligned(add) and add.schedule is not None
+    assert len(single(add.schedule)) == 6 and not blocked(add.schedule)
+
+
+@pytest.mark.parametrize("operator", ["TILE", "DEPTH_TO_SPACE", "SLICE", "PADDING"])
+def test_what_moves_elements_needs_coordinates(operator: str) -> None:
+    assert not aligned(whole_registry().operator[operator])
+
+
+SECTION = """compute:
+  let:
+    blocks: "[{} for d in axes(InputTensor)]"
+    block: "[{} for d in axes(InputTensor)]"
+  outputs:
+    OutputTensor: float(InputTensor[at]) * QuantizationTensors[0][block]
+"""
+WHOLE = "InputTensor.Sizes[d] // QuantizationTensors[0].Sizes[d]"
+BLOCK = "at[d] // blocks[d]"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "block", "expected"),
+    [
+        (WHOLE, BLOCK, True),
+        ("2", BLOCK, False),
+        (WHOLE, "at[d] % blocks[d]", False),
+        (f"{WHOLE} + 1", BLOCK, False),
+        ("InputTensor.Sizes[d] // OutputTensor.Sizes[d]", BLOCK, False),
+    ],
+    ids=["as it is", "of a fixed size", "remainders", "larger ones", "those of another tensor"],
+)
+def test_only_blocks_that_sizes_tell_are_known(
+    blocks: str, block: str, expected: bool, tmp_path: Path
+) -> None:
+    variant = Variant(tmp_path, "DEQUANTIZE", SECTION.format(blocks, block))
+    assert variant.form == "map"
+    assert aligned(variant.operator) is expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "scales"),
+    [
+        ((6, 64), (6, 1)),
+        ((6, 64), (3, 2)),
+        ((6, 64), (1, 64)),
+        ((5, 7), (5, 7)),
+        ((2, 4, 2, 4, 2, 4, 2, 8), (1, 2, 1, 2, 1, 2, 1, 2)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("data_type", ["INT8", "UINT4"])
+def test_blocks_share_a_scale(
+    device: Any, sizes: tuple[int, ...], scales: tuple[int, ...], data_type: str
+) -> None:
+    desc = {
+        "InputTensor": {"DataType": data_type, "Sizes": [*sizes]},
+        "QuantizationType": "SCALE",
+        "QuantizationTensorCount": 1,
+        "QuantizationTensors": [{"DataType": "FLOAT16", "Sizes": [*scales]}],
+        "OutputTensor": {"DataType": "FLOAT16", "Sizes": [*sizes]},
+    }
+    described = dmlops.from_json({"type": "DML_OPERATOR_DEQUANTIZE", "desc": desc})
+    random = np.random.default_rng(0)
+    given = {
+        "InputTensor": random.integers(0, 16, sizes).astype("uint8" if data_type[0] == "U" else "int8"),
+        "QuantizationTensors": [random.uniform(0.5, 2, scales).astype("float16")],
+    }
+    found = gpu.run(described, given, device)["OutputTensor"]
+    assert np.array_equal(found, reference.run(described, given)["OutputTensor"])

@@ -1,0 +1,91 @@
+"""Which intermediate tensors depend on totals of all elements of a tensor, and what shaders find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlgen.schedules.totals import Totals
+from dmlops import gpu, reference
+from gpu_device import device
+from schedule_cases import Variant
+from whole_registry import whole_registry
+
+__all__ = ["device"]
+
+OPERATOR = "DYNAMIC_QUANTIZE_LINEAR"
+
+
+def test_the_range_of_dynamic_quantization_is_made_of_them() -> None:
+    found = {one.name: form for one in whole_registry().operators if (form := one.form(Totals))}
+    assert list(found) == [OPERATOR]
+    form = found[OPERATOR]
+    assert form.tensor == "InputTensor"
+    assert [one.kind for one in form.totals] == ["min", "max"]
+    assert list(form.values) == ["Low", "High"]
+
+
+SECTION = """compute:
+  tensors:
+    Total: {{sizes: "{}", value: "{}"}}
+  outputs:
+    OutputTensor: "quantize(InputTensor[at] + Total[[0]], OutputTensor)"
+    OutputScaleTensor: "Total[[0]]"
+    OutputZeroPointTensor: "convert(0, OutputZeroPointTensor)"
+"""
+ALL = "for p in box(InputTensor.Sizes)"
+
+
+def form_of(folder: Path, value: str, sizes: str = "[1]") -> Totals | None:
+    return Variant(folder, OPERATOR, SECTION.format(sizes, value)).operator.form(Totals)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"max(InputTensor[p] {ALL})",
+        f"2.0 * max(abs(InputTensor[p]) {ALL}) + min(InputTensor[p] {ALL})",
+    ],
+    ids=["greatest", "made of two"],
+)
+def test_totals_are_found(value: str, tmp_path: Path) -> None:
+    assert form_of(tmp_path, value) is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "sizes"),
+    [
+        (f"sum(InputTensor[p] {ALL})", "[1]"),
+        (f"max(InputTensor[p] {ALL} if InputTensor[p] > 0)", "[1]"),
+        (f"max(InputTensor[p] {ALL}) + InputTensor[[0 for d in axes(InputTensor)]]", "[1]"),
+        (f"max(InputTensor[p] {ALL})", "[2]"),
+        ("max(InputTensor[p] for p in box([1 for d in axes(InputTensor)]))", "[1]"),
+    ],
+    ids=["sum", "of some", "one more", "twice", "of another box"],
+)
+def test_what_nearly_is_one_is_none(value: str, sizes: str, tmp_path: Path) -> None:
+    assert form_of(tmp_path, value, sizes) is None
+
+
+@pytest.mark.parametrize("sizes", [(1,), (3, 5), (300, 1100), (1024, 1028)], ids=str)
+@pytest.mark.parametrize(("data_type", "stored"), [("FLOAT32", "UINT8"), ("FLOAT16", "INT8")])
+def test_groups_share_a_tensor(device: Any, sizes: tuple[int, ...], data_type: str, stored: str) -> None:
+    """With more groups than one, or with outputs that are written in words, or neither."""
+    ones = [1] * len(sizes)
+    tensors = {
+        "InputTensor": (data_type, [*sizes]),
+        "OutputTensor": (stored, [*sizes]),
+        "OutputScaleTensor": ("FLOAT32", ones),
+        "OutputZeroPointTensor": (stored, ones),
+    }
+    desc = {name: {"DataType": type_, "Sizes": some} for name, (type_, some) in tensors.items()}
+    described = dmlops.from_json({"type": f"DML_OPERATOR_{OPERATOR}", "desc": desc})
+    given = np.random.default_rng(0).uniform(-3, 5, sizes).astype(data_type.lower())
+    found = gpu.run(described, {"InputTensor": given}, device)
+    expected = reference.run(described, {"InputTensor": given})
+    for name, array in expected.items():
+        assert np.array_equal(found[name], array), name
