@@ -70,6 +70,13 @@ def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> T
     return TensorDesc(data_type, sizes, Strides=strides)
 
 
+def last(data_type: str, count: int, channels: int, *spatial: int) -> TensorDesc:
+    """A tensor that lies channels last."""
+    steps = [channels * int(np.prod(spatial[d + 1 :])) for d in range(len(spatial))]
+    strides = (steps[0] * spatial[0], 1, *steps)
+    return of(data_type, count, channels, *spatial, strides=strides)
+
+
 def pooling(
     name: str,
     data: TensorDesc,
@@ -130,6 +137,31 @@ CASES = {
     "global": pooling("AveragePooling", of("FLOAT32", 2, 37, 7, 7), (7, 7), **AVERAGE),
     "global, large": pooling("MaxPooling", of("FLOAT16", 1, 3, 40, 50), (40, 50)),
     "large, dilated": pooling("LpPooling1", of("FLOAT32", 1, 2, 45, 46), (20, 15), 3, (2, 0), 2, P=2),
+    "channels last": pooling(
+        "MaxPooling", last("FLOAT32", 2, 12, 9, 10), (3, 3), 2, (1, 1), output=last("FLOAT32", 2, 12, 5, 5)
+    ),
+    "channels last, halves, few": pooling(
+        "AveragePooling", last("FLOAT16", 2, 6, 7, 9), (2, 3), 1, (1, 0), **AVERAGE,
+        output=last("FLOAT16", 2, 6, 7, 7),
+    ),
+    "channels last, bytes": pooling(
+        "MaxPooling", last("INT8", 1, 8, 7, 9), (3, 2), 1, (1, 0), output=last("INT8", 1, 8, 6, 9)
+    ),
+    "channels last, global": pooling(
+        "AveragePooling", last("FLOAT32", 2, 37, 7, 7), (7, 7), **AVERAGE, output=last("FLOAT32", 2, 37, 1, 1)
+    ),
+    "channels last, of three dimensions": pooling(
+        "AveragePooling1", last("FLOAT32", 2, 4, 5, 6, 8), (2, 3, 3), 2, (1, 1), 1, **AVERAGE,
+        output=last("FLOAT32", 2, 4, 3, 3, 4),
+    ),
+    "batches last": pooling(
+        "MaxPooling", of("FLOAT32", 8, 3, 6, 7, strides=(1, 336, 56, 8)), (3, 3), 1, (1, 1),
+        output=of("FLOAT32", 8, 3, 6, 7, strides=(1, 336, 56, 8)),
+    ),
+    "where, channels last": pooling(
+        "MaxPooling1", last("FLOAT32", 2, 4, 9, 10), (3, 3), 2, (1, 1),
+        output=last("FLOAT32", 2, 4, 5, 5), OutputIndicesTensor=last("UINT32", 2, 4, 5, 5),
+    ),
     "where, in blocks": indexed("MaxPooling1", of("FLOAT32", 2, 3, 12, 20), (3, 3), 2, (1, 1)),
     "where, of three dimensions": indexed(
         "MaxPooling2", of("FLOAT16", 1, 2, 5, 6, 7), (2, 3, 2), 1, (0, 1), 2
@@ -180,6 +212,27 @@ CONVOLUTIONS = {
         of("FLOAT32", 2, 6, 10, 12), (6, 1, 3, 3), OutputPadding=1, bias=True,
         FusedActivation=dmlops.make.activation_relu(),
     ),
+    "channels last": channelwise(
+        last("FLOAT32", 2, 8, 9, 10), (8, 1, 3, 3), OutputTensor=last("FLOAT32", 2, 8, 9, 10), bias=True
+    ),
+    "channels last, halves, in pairs": channelwise(
+        last("FLOAT16", 2, 6, 9, 10), (6, 1, 5, 5), OutputTensor=last("FLOAT16", 2, 6, 4, 4), Strides=2,
+        FusedActivation=dmlops.make.activation_relu(),
+    ),
+    "channels last, two filters a channel": channelwise(
+        last("FLOAT32", 2, 4, 9, 8), (8, 1, 3, 3), OutputTensor=last("FLOAT32", 2, 8, 9, 8), bias=True
+    ),
+    "channels last, two channels a group": channelwise(
+        last("FLOAT32", 2, 8, 9, 8), (4, 2, 3, 3), OutputTensor=last("FLOAT32", 2, 4, 9, 8), GroupCount=4
+    ),
+    "channels last, large window": channelwise(
+        last("FLOAT32", 1, 4, 24, 26), (4, 1, 17, 13), StartPadding=8, EndPadding=8,
+        OutputTensor=last("FLOAT32", 1, 4, 24, 30),
+    ),
+    "batches last": channelwise(
+        of("FLOAT32", 8, 3, 6, 7, strides=(1, 336, 56, 8)), (3, 1, 3, 3),
+        OutputTensor=of("FLOAT32", 8, 3, 6, 7, strides=(1, 336, 56, 8)),
+    ),
     "layouts turned round": channelwise(
         of("FLOAT32", 2, 8, 10, 12, strides=(960, 1, 96, 8)), (8, 1, 3, 3),
         weights=of("FLOAT32", 8, 1, 3, 3, strides=(1, 1, 8, 24)),
@@ -206,6 +259,10 @@ SPREAD = {
     "three filters": spread(
         of("FLOAT32", 2, 20, 6, 8), (20, 3, 4, 4), GroupCount=1, Strides=2, bias=True,
         FusedActivation=dmlops.make.activation_relu(),
+    ),
+    "channels last": spread(
+        last("FLOAT32", 2, 8, 5, 6), (8, 1, 4, 4), Strides=2, bias=True,
+        OutputTensor=last("FLOAT32", 2, 8, 10, 12),
     ),
     "line": spread(of("FLOAT32", 3, 8, 20), (8, 1, 8), Strides=4, StartPadding=2, EndPadding=2),
     "three dimensions": spread(of("FLOAT32", 2, 5, 3, 4, 4), (5, 1, 3, 4, 4), Strides=2),
@@ -282,7 +339,9 @@ def test_what_is_no_number_goes_through(name: str, value: float, device: Any) ->
     check(device, (CASES | CONVOLUTIONS)[name], InputTensor=value)
 
 
-@pytest.mark.parametrize("name", ["by channel", "two channels a group", "large window", "three dimensions"])
+@pytest.mark.parametrize(
+    "name", ["by channel", "two channels a group", "large window", "three dimensions", "channels last"]
+)
 def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, device: Any) -> None:
     check(device, CONVOLUTIONS[name], FilterTensor=np.inf)
 
@@ -293,9 +352,9 @@ def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: p
     monkeypatch.setattr(sliding, "BLOCK_ROWS", rows)
     monkeypatch.setattr(sliding, "BLOCK_COLUMNS", columns)
     monkeypatch.setattr(sliding, "BLOCK_BUSY", 1)
-    for name in ("in blocks", "dilated", "where, in blocks"):
+    for name in ("in blocks", "dilated", "where, in blocks", "channels last", "where, channels last"):
         check(device, CASES[name])
-    for name in ("by channel", "two filters a channel", "mirrored, dilated"):
+    for name in ("by channel", "two filters a channel", "mirrored, dilated", "channels last"):
         check(device, CONVOLUTIONS[name])
     for name in ("in twos", "in threes, mirrored"):
         check(device, SPREAD[name])
@@ -328,7 +387,7 @@ def test_however_many_threads_share_a_window(
 ) -> None:
     monkeypatch.setattr(sliding, "BLOCK_PLACES", 0)
     monkeypatch.setattr(sliding, "lanes_of", lambda places, windows: lanes)
-    for name in ("in blocks", "average of three dimensions", "norm", "with gaps"):
+    for name in ("in blocks", "average of three dimensions", "norm", "with gaps", "channels last"):
         check(device, CASES[name])
-    for name in ("by channel", "two channels a group", "three dimensions"):
+    for name in ("by channel", "two channels a group", "three dimensions", "channels last"):
         check(device, CONVOLUTIONS[name])

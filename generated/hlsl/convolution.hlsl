@@ -25,14 +25,17 @@
 //   ROW_AXIS   the output dimension that rows of FilterTensor run along
 //   DIVIDED    1 if coordinates of taps are quotients, as in transposed convolutions, where taps that leave a remainder
 //              contribute nothing; else 0
-//   WINDOW_VECTOR  adjacent elements loaded at once: 1, 2 or 4
-//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
+//   ADJACENT_AXIS  the output dimension that neighbouring threads follow: the last, or one that the window does not
+//              move along, such as the channels of tensors that lie channels last
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
+//   OUTPUT_VECTOR  the same for those stored
+//   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
+//   BLOCK_COLUMNS  its columns, along the last dimension, X
+//   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
 //   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
 //              0
 //   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
 // With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
-//   BLOCK_ROWS  rows of a block of elements, along Y
-//   BLOCK_COLUMNS  its columns, along X
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
 //   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
@@ -225,7 +228,7 @@ struct Dimension
     uint layers;  // of a window: combinations of all but its last two dimensions
     uint planes;  // of the output, likewise
     uint reserved0;
-    Dimension blocks[2];  // of a plane, down and across
+    Dimension blocks[3];  // of a plane, down and across, and of channels
     uint groupColumns;  // thread groups along x
     uint channels;
     uint channelStep;
@@ -1527,6 +1530,9 @@ static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
 static const uint height = 1;
 #endif
 static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
+static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighbouring threads follow X
+static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
+static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
 
 float TermOf(INPUT_VALUE stored)
 {
@@ -1551,6 +1557,36 @@ OUTPUT_VALUE Finished(List at, float total)
         || (isInputDimensionCount5 != 0 && Entry(at, 6) >= outputSizesEntry5)
         || (isInputDimensionCount6 != 0 && Entry(at, 7) >= outputSizesEntry6)) ? (REAL_VALUE)0.0f : total)
         + Chosen6(at), 0), OUTPUT_BITS);
+}
+
+// The first element of a block, and the number of its plane
+List FirstOf(uint item, out uint plane)
+{
+    List at = (List)0;
+    at.length = OUTPUT_SIZES_LENGTH;
+    uint rest = item;
+    if (!isAcross)
+    {
+        rest = DivideBySize(item, blocks[2]);
+        at.entries[ADJACENT_AXIS] = (int)((item - rest * blocks[2].size) * BLOCK_CHANNELS);
+    }
+    const uint above = DivideBySize(rest, blocks[1]);
+    at.entries[WINDOW_AXIS + xAxis] = (int)((rest - above * blocks[1].size) * BLOCK_COLUMNS);
+    rest = DivideBySize(above, blocks[0]);
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] = (int)((above - rest * blocks[0].size) * BLOCK_ROWS);
+#endif
+    plane = rest;
+    [unroll]
+    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
+    {
+        if (d == ADJACENT_AXIS)
+            continue;
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
+        rest = before;
+    }
+    return at;
 }
 
 // Where an element's window starts: the coordinates of its first tap, and the offsets apart from these
@@ -1680,7 +1716,7 @@ float Folded(List at, uint first, uint step)
     return result;
 }
 
-// Stores adjacent elements of a row, given the results of their folds
+// Stores adjacent elements, given the results of their folds
 void StoreVector(List at, float totals[OUTPUT_VECTOR])
 {
     uint offset = 0;
@@ -1695,7 +1731,7 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
     {
         elements[e] = Finished(at, totals[e]);
-        at.entries[WINDOW_AXIS + xAxis]++;
+        at.entries[ADJACENT_AXIS]++;
     }
     outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
 #endif
@@ -1705,16 +1741,18 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
+static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
 
-// The terms of one row of a layer, and whether each vector is inside; vectors never straddle a row's end.
+// The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
+// row's end.
 void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
     [unroll]
     for (int v = 0; v < vectors; v++)
     {
-        const uint offset = Reached(layer, y, x + v * WINDOW_VECTOR, isThere[v]);
+        const uint offset = Reached(layer, y, x + v * COLUMN_VECTOR, isThere[v]);
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
         if (isThere[v])
 #if WINDOW_VECTOR == 1
@@ -1733,40 +1771,39 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
 
 #if SHARES > 1
 static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first of each block
-groupshared float results[(BLOCK_ROWS * BLOCK_COLUMNS + 1) * helpers];
+groupshared float results[(BLOCK + 1) * helpers];
 #endif
+
+// An element of the block that starts at `start`, by its number. False beyond the edge.
+bool IsWithin(List start, int n, out List at)
+{
+    at = start;
+    at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
+    at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
+    bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+    isInside = isInside && at.entries[WINDOW_AXIS + yAxis] < (int)sizes[WINDOW_AXIS + yAxis].size;
+#endif
+    return isInside;
+}
 
 void FoldBlock(uint group, uint thread)
 {
     const uint across = NUM_THREADS / SHARES;  // blocks per group
     const uint share = thread / across, item = group * across + thread % across;
-    const uint above = DivideBySize(item, blocks[1]), column = item - above * blocks[1].size;
-    uint rest = DivideBySize(above, blocks[0]);
-    const uint blockRow = above - rest * blocks[0].size;
-    const bool isThere = rest < planes;
-    List at = (List)0;
-    at.length = OUTPUT_SIZES_LENGTH;
-    [unroll]
-    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
-    {
-        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-        at.entries[d] = (int)(rest - before * sizes[d].size);
-        rest = before;
-    }
-    at.entries[WINDOW_AXIS + xAxis] = (int)(column * BLOCK_COLUMNS);
-#if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] = (int)(blockRow * BLOCK_ROWS);
-#endif
-
+    uint plane;
+    List at = FirstOf(item, plane);
+    const bool isThere = plane < planes;
     const Origin origin = OriginOf(at);
     const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    float totals[BLOCK_ROWS][BLOCK_COLUMNS];
+    float totals[BLOCK_ROWS][BLOCK_LINE];
     int j, c;
     [unroll]
     for (j = 0; j < BLOCK_ROWS; j++)
         [unroll]
-        for (c = 0; c < BLOCK_COLUMNS; c++)
+        for (c = 0; c < BLOCK_LINE; c++)
         {
             totals[j][c] = 0;
         }
@@ -1775,12 +1812,19 @@ void FoldBlock(uint group, uint thread)
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
         const Layer layer = LayerOf(origin, number);
-        float factors[WINDOW_HEIGHT * WINDOW_WIDTH];
+        float factors[WINDOW_HEIGHT * WINDOW_WIDTH][BLOCK_CHANNELS];
         [unroll]
-        for (uint n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
+        for (uint channel = 0; channel < BLOCK_CHANNELS; channel++)
         {
-            factors[n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
-            isNonFinite = isNonFinite || (asuint(factors[n]) & 0x7f800000) == 0x7f800000;
+            Layer own = layer;
+            own.weights += ADJACENT_AXIS == ROW_AXIS ? channel * weightsGroupStep : 0;  // a group has a single row
+            [unroll]
+            for (uint n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
+            {
+                const float factor = WeightAt(own, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
+                isNonFinite = isNonFinite || (asuint(factor) & 0x7f800000) == 0x7f800000;
+                factors[n][channel] = factor;
+            }
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -1795,14 +1839,16 @@ void FoldBlock(uint group, uint thread)
                 if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
-                    for (c = 0; c < BLOCK_COLUMNS; c++)
+                    for (c = 0; c < BLOCK_LINE; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int dividend = REST_X + c * STEP_X + x * TAP_X, place = LEAD + dividend / DIVISOR_X;
+                            const int channel = c % BLOCK_CHANNELS,
+                                dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
+                            const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            totals[j][c] = With(totals[j][c], terms[place], factors[y * WINDOW_WIDTH + x]);
+                            totals[j][c] = With(totals[j][c], terms[place], factors[y * WINDOW_WIDTH + x][channel]);
                         }
                 }
             }
@@ -1815,8 +1861,8 @@ void FoldBlock(uint group, uint thread)
     if (share > 0)
     {
         [unroll]
-        for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
-            results[n * helpers + thread - across] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS];
+        for (n = 0; n < BLOCK; n++)
+            results[n * helpers + thread - across] = totals[n / BLOCK_LINE][n % BLOCK_LINE];
         results[n * helpers + thread - across] = isNonFinite ? 1 : 0;
     }
     GroupMemoryBarrierWithGroupSync();
@@ -1826,8 +1872,8 @@ void FoldBlock(uint group, uint thread)
         for (uint helper = thread; helper < helpers; helper += across)
         {
             [unroll]
-            for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
-                totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS] += results[n * helpers + helper];
+            for (n = 0; n < BLOCK; n++)
+                totals[n / BLOCK_LINE][n % BLOCK_LINE] += results[n * helpers + helper];
             isNonFinite = isNonFinite || results[n * helpers + helper] != 0;
         }
     }
@@ -1835,50 +1881,39 @@ void FoldBlock(uint group, uint thread)
     if (!isThere || share > 0)
         return;
 
-    const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
-    const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
-    const int firstColumn = at.entries[WINDOW_AXIS + xAxis],
-        firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
+    const List start = at;
     // Taps beyond the edge contribute nothing, but counted as 0 above, and 0 times infinity would be NaN: fold again
     // without them.
     [branch]
     if (isNonFinite)
     {
         [loop]
-        for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
+        for (int n = 0; n < BLOCK; n += OUTPUT_VECTOR)
         {
-            const int y = firstRow + n / BLOCK_COLUMNS, x = firstColumn + n % BLOCK_COLUMNS;
-            if (y >= bottom || x >= right)
+            if (!IsWithin(start, n, at))
                 continue;
-#if WINDOW_RANK > 1
-            at.entries[WINDOW_AXIS + yAxis] = y;
-#endif
             float again[OUTPUT_VECTOR];
             [unroll]
             for (int e = 0; e < OUTPUT_VECTOR; e++)
             {
-                at.entries[WINDOW_AXIS + xAxis] = x + e;
                 again[e] = Folded(at, 0, 1);
+                at.entries[ADJACENT_AXIS]++;
             }
-            at.entries[WINDOW_AXIS + xAxis] = x;
+            at.entries[ADJACENT_AXIS] -= OUTPUT_VECTOR;
             StoreVector(at, again);
         }
         return;
     }
     OVER_ELEMENTS
-    for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
+    for (int n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         float some[OUTPUT_VECTOR];
         [unroll]
         for (int i = 0; i < OUTPUT_VECTOR; i++)
         {
-            some[i] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS + i];
+            some[i] = totals[n / BLOCK_LINE][n % BLOCK_LINE + i];
         }
-        at.entries[WINDOW_AXIS + xAxis] = firstColumn + n % BLOCK_COLUMNS;
-#if WINDOW_RANK > 1
-        at.entries[WINDOW_AXIS + yAxis] = firstRow + n / BLOCK_COLUMNS;
-#endif
-        if (firstRow + n / BLOCK_COLUMNS >= bottom || at.entries[WINDOW_AXIS + xAxis] >= right)
+        if (!IsWithin(start, n, at))
             continue;
         StoreVector(at, some);
     }
@@ -1888,15 +1923,20 @@ groupshared float results[NUM_THREADS];
 
 void FoldTogether(uint group, uint thread)
 {
-    const uint lane = thread % LANES, item = group * (NUM_THREADS / LANES) + thread / LANES;
-    const List at = Unflat((int)min(item, count - 1), ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH));
+    const uint windows = NUM_THREADS / LANES;  // of a group
+    // neighbouring threads take neighbouring taps, or neighbouring channels
+    const uint laneStep = isAcross ? 1 : windows;
+    const uint lane = thread / laneStep % LANES, item = group * windows
+        + (isAcross ? thread / LANES : thread % windows);
+    uint plane;
+    const List at = FirstOf(min(item, count - 1), plane);
     results[thread] = Folded(at, lane, LANES);
     [unroll]
     for (uint span = LANES / 2; span > 0; span /= 2)
     {
         GroupMemoryBarrierWithGroupSync();
         if (lane < span)
-            results[thread] = results[thread] + results[thread + span];
+            results[thread] = results[thread] + results[thread + span * laneStep];
     }
     if (lane == 0 && item < count)
     {

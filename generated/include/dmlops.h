@@ -23799,9 +23799,16 @@ typedef struct dmlops_plan_Line {
     int64_t divisor;
 } dmlops_plan_Line;
 
+typedef struct dmlops_plan_Adjacent {
+    int64_t axis;
+    int64_t place;
+    int64_t channels;
+} dmlops_plan_Adjacent;
+
 typedef struct dmlops_plan_Block {
     int64_t rows;
     int64_t columns;
+    int64_t channels;
     int64_t vector;
     int64_t stored;
     int64_t lead;
@@ -24895,14 +24902,18 @@ DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns);
+    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels);
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares,
-    dmlops_plan_Block* result);
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
+    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result);
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers);
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    place);
+DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
+    dmlops_plan_Adjacent* result);
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
 DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result);
@@ -26920,8 +26931,8 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: the channels
-   are innermost in memory, or a matrix is stored column by column. Bytes are never stored so. */
+/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
+   innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
 DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
@@ -27179,7 +27190,7 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
-/* The words of all partial sums; rows, or columns if they are stored down, are padded to whole vectors. */
+/* The words of all partial sums; rows, or columns if these are stored, are padded to whole vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_partial_words(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Split* split) {
     return (split->parts > 1) ? dmlops_plan_times(planning, dmlops_multiply(4, dmlops_plan_partial_vectors(planning,
@@ -29733,7 +29744,7 @@ DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* How a convolution's right factor is loaded: eight adjacent channels at once; or eight adjacent pixels if each output
+/* How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels if each output
    element meets one tap, which is never outside; else element by element. */
 DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
@@ -30726,10 +30737,13 @@ DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_
     down = made_1;
     dmlops_plan_Line across;
     across = made_2;
-    dmlops_plan_Block block;
-    dmlops_plan_block_of(planning, tensor, output, &down, &across, dmlops_plan_most_shares(planning, told,
-        dmlops_plan_layers_of(planning, told, &sliding, &down, &across)), &block);
-    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+    dmlops_plan_Adjacent adjacent;
+    dmlops_plan_adjacent_of(planning, told, &sliding, tensor, output, &adjacent);
+    int64_t most = dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down,
+        &across));
+    dmlops_plan_Block made_3;
+    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &made_3);
+    return (made_3.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
 }
 
 /* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
@@ -30761,51 +30775,71 @@ DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_
 
 /* Whether a thread's registers can hold what a block of that size needs. */
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
-    int is_small = (dmlops_multiply(rows, columns) <= 64) && (dmlops_min(down->step, across->step) > 0);
-    is_small = is_small && (dmlops_multiply(down->places, across->places) <= 81);
+    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels) {
+    int is_small = (dmlops_multiply(dmlops_multiply(rows, columns), channels) <= 64) && (dmlops_min(down->step,
+        across->step) > 0);
+    is_small = is_small && (dmlops_multiply(dmlops_multiply(down->places, across->places), channels) <= 81);
     is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
-    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
-        columns)) <= 40);
+    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_multiply(channels,
+        dmlops_plan_reach(planning, across, columns))) <= 40);
 }
 
 /* The block of a thread: as large as leaves enough of them, if up to `shares` threads share each. */
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares,
-    dmlops_plan_Block* result) {
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
+    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result) {
     int64_t least_rows = dmlops_plan_alike(planning, down);
     int64_t least_columns = dmlops_plan_alike(planning, across);
+    int64_t channels = adjacent->channels;
+    while (planning->reason == DMLOPS_REASON_NONE && ((channels > 1) && !dmlops_plan_is_unrolled(planning, down,
+        across, least_rows, least_columns, channels))) {
+        channels = dmlops_divide(channels, 2);
+    }
     int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
     int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
         least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
     int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
         least_columns);
-    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
-        least_columns);
+    int64_t wide = ((across->step == 1) || (channels == 1)) ? 4 : dmlops_divide(4, 2);
+    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(wide,
+        least_columns)), least_columns);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
     while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
         dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)))) {
+        rows, columns, channels)))) {
         rows = dmlops_divide(rows, 2);
     }
     while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
-        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
+        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns, channels)))) {
         columns = dmlops_divide(columns, 2);
     }
     if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)) {
+        rows, columns, channels)) {
         result->rows = 0;
         result->columns = 1;
+        result->channels = 1;
         result->vector = 1;
         result->stored = 1;
         result->lead = 0;
         return;
     }
-    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
-        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
-    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
+    int64_t vector = dmlops_plan_whole_vectors(planning, tensor, adjacent->place);
+    int64_t stored = dmlops_plan_whole_vectors(planning, output, adjacent->axis);
+    if (adjacent->axis < dmlops_subtract(output->sizes.count, 1)) {
+        result->rows = rows;
+        result->columns = columns;
+        result->channels = channels;
+        result->vector = channels;
+        result->stored = dmlops_gcd(stored, channels);
+        result->lead = 0;
+        return;
+    }
+    vector = dmlops_gcd(vector, dmlops_gcd(across->limit, dmlops_divide(dmlops_multiply(columns, across->step),
+        across->divisor)));
+    stored = dmlops_gcd(stored, dmlops_gcd(across->elements, columns));
     result->rows = rows;
     result->columns = columns;
+    result->channels = 1;
     result->vector = vector;
     result->stored = stored;
     result->lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
@@ -30829,18 +30863,56 @@ DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t b
     return shares;
 }
 
-/* How many adjacent elements along the last dimension form aligned vectors. */
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
-    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
-        >= 16)) ? 4 : 1;
+/* How many adjacent elements along a dimension form aligned vectors. */
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    place) {
+    int64_t vector = ((tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] == 1) &&
+        (tensor->bits >= 16)) ? 4 : 1;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
-        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
+        if ((d != place) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
             vector = dmlops_gcd(vector, stride);
         }
     }
     return vector;
+}
+
+/* The last dimension, unless elements are closer along another one that the window does not move along: the channels of
+   tensors that lie channels last. */
+DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
+    dmlops_plan_Adjacent* result) {
+    int64_t last = dmlops_subtract(output->sizes.count, 1);
+    int64_t groups = 1;
+    int64_t rows = 1;
+    int64_t row_axis = -1;
+    if (told->factors.applies) {
+        row_axis = told->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, &told->factors,
+            output), told->factors.left.count)];
+        groups = dmlops_max(told->factors.window.groups, 1);
+        rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
+    }
+    for (int64_t place = 0; place < sliding->places.count; ++place) {
+        const int64_t axis = sliding->places.items[place];
+        int is_group = (axis == dmlops_add(last, 1)) && (groups > 1);
+        int64_t d = is_group ? row_axis : axis;
+        int is_output = (d <= dmlops_subtract(last, sliding->sizes.count)) &&
+            (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1);
+        if (is_output && (tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] <
+            tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
+            int is_own = !is_group || ((rows == 1) && (told->factors.depth == 1));
+            result->axis = d;
+            result->place = place;
+            result->channels = is_own ? dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor, place),
+                output->sizes.items[dmlops_item(planning, d, output->sizes.count)]) : 1;
+            return;
+        }
+    }
+    result->axis = last;
+    result->place = dmlops_subtract(tensor->sizes.count, 1);
+    result->channels = 1;
+    return;
 }
 
 /* How many threads share a window, reading adjacent taps: more if there are few windows. */
@@ -31000,8 +31072,6 @@ DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const
 /* The macros of a shader that works in blocks. */
 DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
     dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), block->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block->columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->places);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->places);
     dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), down->step);
@@ -31047,8 +31117,10 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     across = made_2;
     int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
     int64_t most = dmlops_plan_most_shares(planning, told, layers);
+    dmlops_plan_Adjacent adjacent;
+    dmlops_plan_adjacent_of(planning, told, &sliding, tensor, output, &adjacent);
     dmlops_plan_Block block;
-    dmlops_plan_block_of(planning, tensor, output, &down, &across, most, &block);
+    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &block);
     if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, told,
         shader))) {
         dmlops_plan_definition(planning, told, shader);
@@ -31069,9 +31141,16 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
     int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
     int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
+    int64_t channels = 1;
+    if (adjacent.axis < sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]) {
+        channels = dmlops_divide(output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)],
+            block.channels);
+        planes = dmlops_divide(planes, output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)]);
+    }
     int is_block = block.rows > 0;
     int64_t in_group = is_block ? 128 : 256;
-    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
+    int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down),
+        blocks_across), channels);
     int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
     int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
         lanes);
@@ -31083,6 +31162,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), sliding.sizes.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), sliding.axes.items[dmlops_item(planning, 0,
         sliding.axes.count)]);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), adjacent.axis);
     if (shader->sliding.weights != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), told->factors.left.items[dmlops_item(planning,
             dmlops_plan_row_dimension(planning, &told->factors, output), told->factors.left.count)]);
@@ -31092,6 +31172,9 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_BLOCKS"), (int64_t)is_block);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), dmlops_max(block.rows, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_CHANNELS"), block.channels);
     if (is_block) {
         dmlops_plan_define_block(planning, &block, &down, &across);
         if (shader->sliding.weights != -1) {
@@ -31117,6 +31200,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     made_8.count = 0;
     dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_down);
     dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_across);
+    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, channels);
     dmlops_plan_Dimension_16 made_9;
     dmlops_plan_extents(planning, &made_8, &made_9);
     dmlops_plan_SlidingParams params;

@@ -203,7 +203,7 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
 
 def is_stored_down(told: Definition, shader: DefinitionShader, row_axis: int, rows: int, run: int) -> bool:
     """Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are:
-    the channels are innermost in memory, or a matrix is stored column by column. Bytes are never stored so."""
+    channels are innermost in memory, or matrices are stored column by column. Bytes are never stored so."""
     output = told.tensors[shader.contracted.output]
     is_adjacent = output.strides[row_axis] == 1 and rows > 1
     return is_adjacent and run == 1 and not is_of_bytes(told, shader)

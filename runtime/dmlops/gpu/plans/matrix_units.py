@@ -92,8 +92,8 @@ def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
 
 
 def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
-    """How a convolution's right factor is loaded: eight adjacent channels at once; or eight adjacent pixels if
-    each output element meets one tap, which is never outside; else element by element."""
+    """How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels
+    if each output element meets one tap, which is never outside; else element by element."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     if channels_vector(told.factors, right, 8) == 8:
         return Halves(True, 8)

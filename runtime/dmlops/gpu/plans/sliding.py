@@ -65,8 +65,18 @@ class Line(NamedTuple):
     divisor: int
 
 
+class Adjacent(NamedTuple):
+    """The dimension of the output that neighbouring threads follow, and the tensor's that belongs to it. A
+    thread can take as many `channels`: 1 if these are the window's last dimension."""
+
+    axis: int
+    place: int
+    channels: int
+
+
 class Block(NamedTuple):
-    """A thread's block: rows and columns of elements; no rows if threads share windows instead.
+    """A thread's block: rows and columns of elements, of as many channels; no rows if threads share windows
+    instead.
 
     `vector` elements of the tensor are loaded at once, and `stored` of the output stored at once. The first
     vector of a row has `lead` elements before those of the block.
@@ -74,6 +84,7 @@ class Block(NamedTuple):
 
     rows: int
     columns: int
+    channels: int
     vector: int
     stored: int
     lead: int
@@ -106,8 +117,8 @@ class SlidingParams(NamedTuple):
     "of a window: combinations of all but its last two dimensions"
     planes: int
     "of the output, likewise"
-    blocks: Annotated[Dimensions, "2"]
-    "of a plane, down and across"
+    blocks: Annotated[Dimensions, "3"]
+    "of a plane, down and across, and of channels"
     groupColumns: int
     "thread groups along x"
     weights: Words
@@ -177,8 +188,9 @@ def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
     sliding = sliding_of(told, shader)
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
-    block = block_of(tensor, output, down, across, most_shares(told, layers_of(told, sliding, down, across)))
-    return block.rows > 0 and is_slid(told, shader)
+    adjacent = adjacent_of(told, sliding, tensor, output)
+    most = most_shares(told, layers_of(told, sliding, down, across))
+    return block_of(tensor, output, down, across, adjacent, most).rows > 0 and is_slid(told, shader)
 
 
 def layers_of(told: Definition, sliding: Sliding, down: Line, across: Line) -> int:
@@ -203,35 +215,44 @@ def reach(line: Line, elements: int) -> int:
     return ((elements - 1) * line.step + (line.places - 1) * line.tap + rest(line)) // line.divisor + 1
 
 
-def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
+def is_unrolled(down: Line, across: Line, rows: int, columns: int, channels: int) -> bool:
     """Whether a thread's registers can hold what a block of that size needs."""
-    is_small = rows * columns <= BLOCK_MOST and min(down.step, across.step) > 0
-    is_small = is_small and down.places * across.places <= BLOCK_PLACES
+    is_small = rows * columns * channels <= BLOCK_MOST and min(down.step, across.step) > 0
+    is_small = is_small and down.places * across.places * channels <= BLOCK_PLACES
     is_small = is_small and min(down.tap, across.tap) > 0
-    return is_small and max(reach(down, rows), reach(across, columns)) <= BLOCK_REACH
+    return is_small and max(reach(down, rows), channels * reach(across, columns)) <= BLOCK_REACH
 
 
-def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line, shares: int) -> Block:
+def block_of(
+    tensor: Tensor, output: Tensor, down: Line, across: Line, adjacent: Adjacent, shares: int
+) -> Block:
     """The block of a thread: as large as leaves enough of them, if up to `shares` threads share each."""
     least_rows, least_columns = alike(down), alike(across)
+    channels = adjacent.channels
+    while channels > 1 and not is_unrolled(down, across, least_rows, least_columns, channels):
+        channels = channels // 2
     most_rows = BLOCK_ROWS if down.step == 1 else BLOCK_ROWS // 2
     rows = power_below(ceil_div(down.elements, least_rows), most_rows // least_rows) * least_rows
     most_columns = ceil_div(2 * across.elements - 1, least_columns)
-    columns = power_below(most_columns, BLOCK_COLUMNS // least_columns) * least_columns
+    wide = BLOCK_COLUMNS if across.step == 1 or channels == 1 else BLOCK_COLUMNS // 2
+    columns = power_below(most_columns, wide // least_columns) * least_columns
     whole = times(element_count(output.sizes), shares)
     while rows > least_rows and (
-        whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns)
+        whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns, channels)
     ):
         rows = rows // 2
     while columns > least_columns and (
-        whole < columns * BLOCK_FEW or not is_unrolled(down, across, rows, columns)
+        whole < columns * BLOCK_FEW or not is_unrolled(down, across, rows, columns, channels)
     ):
         columns = columns // 2
-    if down.elements * across.elements == 1 or not is_unrolled(down, across, rows, columns):
-        return Block(0, 1, 1, 1, 0)
-    vector = gcd(whole_vectors(tensor), gcd(across.limit, columns * across.step // across.divisor))
-    stored = gcd(whole_vectors(output), gcd(across.elements, columns))
-    return Block(rows, columns, vector, stored, (across.first - rest(across)) // across.divisor % vector)
+    if down.elements * across.elements == 1 or not is_unrolled(down, across, rows, columns, channels):
+        return Block(0, 1, 1, 1, 1, 0)
+    vector, stored = whole_vectors(tensor, adjacent.place), whole_vectors(output, adjacent.axis)
+    if adjacent.axis < len(output.sizes) - 1:
+        return Block(rows, columns, channels, channels, gcd(stored, channels), 0)
+    vector = gcd(vector, gcd(across.limit, columns * across.step // across.divisor))
+    stored = gcd(stored, gcd(across.elements, columns))
+    return Block(rows, columns, 1, vector, stored, (across.first - rest(across)) // across.divisor % vector)
 
 
 def most_shares(told: Definition, layers: int) -> int:
@@ -247,14 +268,32 @@ def shares_of(blocks: int, most: int) -> int:
     return shares
 
 
-def whole_vectors(tensor: Tensor) -> int:
-    """How many adjacent elements along the last dimension form aligned vectors."""
-    last = len(tensor.sizes) - 1
-    vector = 4 if tensor.strides[last] == 1 and tensor.bits >= 16 else 1
+def whole_vectors(tensor: Tensor, place: int) -> int:
+    """How many adjacent elements along a dimension form aligned vectors."""
+    vector = 4 if tensor.strides[place] == 1 and tensor.bits >= 16 else 1
     for d, stride in enumerate(tensor.strides):
-        if d != last and tensor.sizes[d] > 1:
+        if d != place and tensor.sizes[d] > 1:
             vector = gcd(vector, stride)
     return vector
+
+
+def adjacent_of(told: Definition, sliding: Sliding, tensor: Tensor, output: Tensor) -> Adjacent:
+    """The last dimension, unless elements are closer along another one that the window does not move along:
+    the channels of tensors that lie channels last."""
+    last = len(output.sizes) - 1
+    groups, rows, row_axis = 1, 1, NONE
+    if told.factors.applies:
+        row_axis = told.factors.left[row_dimension(told.factors, output)]
+        groups = max(told.factors.window.groups, 1)
+        rows = output.sizes[row_axis] // groups
+    for place, axis in enumerate(sliding.places):
+        is_group = axis == last + 1 and groups > 1  # channels are summed, but groups of them follow the rows
+        d = row_axis if is_group else axis
+        is_output = d <= last - len(sliding.sizes) and output.sizes[d] > 1 and output.strides[d] == 1
+        if is_output and tensor.strides[place] < tensor.strides[-1]:
+            is_own = not is_group or (rows == 1 and told.factors.depth == 1)
+            return Adjacent(d, place, gcd(whole_vectors(tensor, place), output.sizes[d]) if is_own else 1)
+    return Adjacent(last, len(tensor.sizes) - 1, 1)
 
 
 def lanes_of(places: int, windows: int) -> int:
@@ -328,8 +367,6 @@ def window_constants(out: Planning, sliding: Sliding, tensor: Tensor) -> Annotat
 
 def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
     """The macros of a shader that works in blocks."""
-    out.define("BLOCK_ROWS", block.rows)
-    out.define("BLOCK_COLUMNS", block.columns)
     out.define("WINDOW_HEIGHT", down.places)
     out.define("WINDOW_WIDTH", across.places)
     out.define("STEP_Y", down.step)
@@ -356,7 +393,8 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
     layers = layers_of(told, sliding, down, across)
     most = most_shares(told, layers)
-    block = block_of(tensor, output, down, across, most)
+    adjacent = adjacent_of(told, sliding, tensor, output)
+    block = block_of(tensor, output, down, across, adjacent, most)
     if not is_slid(told, shader) or (block.rows == 0 and has_others(told, shader)):
         plan_definition(out, told, shader)
         return
@@ -372,10 +410,13 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         ceil_div(down.elements, max(block.rows, 1)),
         ceil_div(across.elements, block.columns),
     )
-    planes = whole // (down.elements * across.elements)
+    planes, channels = whole // (down.elements * across.elements), 1
+    if adjacent.axis < sliding.axes[0]:
+        channels = output.sizes[adjacent.axis] // block.channels
+        planes = planes // output.sizes[adjacent.axis]
     is_block = block.rows > 0
     in_group = BLOCK_THREADS if is_block else SHARING_THREADS
-    blocks = times(planes * blocks_down, blocks_across)
+    blocks = times(times(planes * blocks_down, blocks_across), channels)
     shares = shares_of(blocks, most)
     threads = times(blocks, shares) if is_block else times(whole, lanes)
     groups = grid(out, threads, in_group, 1)
@@ -384,12 +425,16 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     out.define("OUTPUT_RANK", len(output.sizes))
     out.define("WINDOW_RANK", len(sliding.sizes))
     out.define("WINDOW_AXIS", sliding.axes[0])
+    out.define("ADJACENT_AXIS", adjacent.axis)
     if shader.sliding.weights != NONE:
         out.define("ROW_AXIS", told.factors.left[row_dimension(told.factors, output)])
         out.define("DIVIDED", int(is_divided(told.factors.window)))
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
     out.define("IN_BLOCKS", int(is_block))
+    out.define("BLOCK_ROWS", max(block.rows, 1))
+    out.define("BLOCK_COLUMNS", block.columns)
+    out.define("BLOCK_CHANNELS", block.channels)
     if is_block:
         define_block(out, block, down, across)
         if shader.sliding.weights != NONE:
@@ -411,7 +456,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         whole,
         layers,
         planes,
-        extents([blocks_down, blocks_across]),
+        extents([blocks_down, blocks_across, channels]),
         groups.columns,
         weights.words,
         known.scalars,

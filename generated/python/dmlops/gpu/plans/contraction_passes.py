@@ -77,7 +77,7 @@ class ContractionParams(NamedTuple):
 
 
 def partial_words(found: Matrices, split: Split) -> int:
-    """The words of all partial sums; rows, or columns if they are stored down, are padded to whole vectors."""
+    """The words of all partial sums; rows, or columns if these are stored, are padded to whole vectors."""
     return times(4 * partial_vectors(found), split.parts) if split.parts > 1 else 0
 
 
