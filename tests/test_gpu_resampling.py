@@ -13,7 +13,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import telling
-from dmlops.gpu.plans import nearby, separable
+from dmlops.gpu.plans import nearby, selected, separable
 from dmlops.gpu.plans.definition import plan_definition
 from gpu_device import device, run_in_guard_zones
 
@@ -255,9 +255,49 @@ def test_gradients_of_poolings_have_the_bytes_of_the_definition(
     assert groups.tobytes() == alone.tobytes() == defined.tobytes()
 
 
+def regions(function: str, channels: int, count: int) -> tuple[Any, dict[str, np.ndarray]]:
+    """The gradient of regions sampled from two images, and its inputs: some regions overlap, others reach
+    beyond an image or are empty."""
+    rng = np.random.default_rng(5)
+    first = rng.uniform(-3, 9, (count, 2))
+    corners = np.concatenate([first, first + rng.uniform(-1, 8, (count, 2))], 1).astype(np.float32)
+    image, results = of(F, 2, channels, 9, 11), of(F, count, channels, 3, 2)
+    desc = dmlops.RoiAlignGrad(
+        InputTensor=image, InputGradientTensor=results, ROITensor=of(F, count, 4),
+        BatchIndicesTensor=of("UINT32", count), OutputGradientTensor=image, ReductionFunction=function,
+        InterpolationMode="LINEAR", SpatialScaleX=1.0, SpatialScaleY=1.0, InputPixelOffset=0.5,
+        OutputPixelOffset=-0.5, MinimumSamplesPerOutput=1, MaximumSamplesPerOutput=3,
+        AlignRegionsToCorners=False,
+    )  # fmt: skip
+    return desc, {
+        "InputTensor": rng.normal(0, 1, image.Sizes).astype(np.float32),
+        "InputGradientTensor": rng.normal(0, 1, results.Sizes).astype(np.float32),
+        "ROITensor": corners,
+        "BatchIndicesTensor": rng.integers(0, 2, count).astype(np.uint32),
+    }
+
+
+@pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
+@pytest.mark.parametrize(("channels", "count"), [(1, 3), (5, 7), (17, 180)], ids=["one", "few", "blocks"])
+def test_gradients_of_regions_have_the_bytes_of_the_definition(
+    function: str, channels: int, count: int, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the terms of an element are looked up or all are tested; with more than 1024 of them, there
+    are several blocks."""
+    desc, inputs = regions(function, channels, count)
+    assert "LANES" in gpu.planned(desc).dispatches[-1].defines
+    (selecting,) = run_in_guard_zones(device, desc, inputs).values()
+    monkeypatch.setattr(selected, "SELECTED_ROOM", 0)
+    assert "LANES" not in gpu.planned(desc).dispatches[-1].defines
+    (testing,) = run_in_guard_zones(device, desc, inputs).values()
+    assert selecting.tobytes() == testing.tobytes()
+    assert np.count_nonzero(selecting) > 0
+
+
 def test_c_plans_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
-    for name, desc in CASES.items():
+    cases = {**CASES, "regions": regions("MAX", 5, 7)[0]}
+    for name, desc in cases.items():
         assert library.plan(desc) == expected(desc), name
 
 

@@ -14,6 +14,7 @@ from .normalizations import normalizations
 from .products import of_bytes, products
 from .quantizing import quantizing
 from .recurrents import recurrents
+from .regions import regions
 from .squares import squares
 
 __all__ = ["LARGE", "SMALL", "Case", "cases", "squares"]
@@ -32,3 +33,4 @@ def cases() -> Iterator[Case]:
     yield from moves()
     yield from functions()
     yield from quantizing()
+    yield from regions()

@@ -17,6 +17,11 @@
 //              3 Best
 //              4 OutputGradientTensor
 //              5 OutputROIGradientTensor
+//              6 for each coordinate along each dimension tested, one bit per term of OutputGradientTensor: whether it
+//              passes 7 one bit per word of these: whether any is set
+//              8 OutputGradientTensor, from the terms whose bits are set for all its coordinates
+// In pass 8 only:
+//   LANES      elements of a thread along dimension 1, which share the terms
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -77,6 +82,7 @@ struct Dimension
     int4 keptBestSizes[2];
     int4 inputGradientSizes2[2];
     int4 inputGradientSizes3[2];
+    int4 selection[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -1286,12 +1292,8 @@ precise REAL_VALUE OfSample2(List at, int r, List o, List s)
 
 bool Reaches(List at, int r, List o)
 {
-    if (isAverage != 0)
-    {
-        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
-            && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
-    }
-    return Less((REAL_VALUE)0.0f, OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
+    return isAverage != 0 || Less((REAL_VALUE)0.0f,
+        OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
 }
 
 REAL_VALUE SumOf3(List at)
@@ -1315,7 +1317,9 @@ REAL_VALUE SumOf3(List at)
                 [loop]
                 for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
                 {
-                    if (Reaches(at, r, o))
+                    if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
+                        && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))))
+                        && Reaches(at, r, o))
                     {
                         result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
                     }
@@ -1509,6 +1513,146 @@ REAL_VALUE Chosen2(List at)
     return (REAL_VALUE)0.0f;
 }
 
+#if PASS >= 6
+// Tables of bits, in scratch from word selection[0][0] on: rows of selection[0][3] coordinates, those along all
+// dimensions tested one after the other. Row w has the bits of terms 32 * w and up; selection[0][1] such rows are
+// followed by those whose bits tell which of the rows above have any.
+uint Bits(uint row, uint coordinate)
+{
+    return scratch[(uint)selection[0][0] + row * (uint)selection[0][3] + coordinate];
+}
+
+#if PASS == 6
+uint Passing(uint row, int coordinate)
+{
+    const uint terms = (uint)roiCount * (uint)Multiplied(ListOf(inputGradientSizes2[0], inputGradientSizes2[1],
+        INPUT_GRADIENT_SIZES2_LENGTH));
+    List at = Zeros(OUTPUT_GRADIENT_SIZES_LENGTH);
+    uint found = 0;
+    at.entries[0] = coordinate;
+    [loop]
+    for (uint bit0 = 0; coordinate >= 0 && coordinate < outputGradientSizes[0][0] && bit0 < 32; bit0++)
+    {
+        uint number = 32 * row + bit0;
+        if (number >= terms)
+            break;
+        const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
+        const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
+        const List o = Unflat((int)(number - oAbove * oCount), oLast);
+        number = oAbove;
+        const int r = (int)number;
+        if (Batch(r) == Entry(at, 0))
+            found |= 1u << bit0;
+    }
+    coordinate -= outputGradientSizes[0][0];
+    at.entries[2] = coordinate;
+    [loop]
+    for (uint bit2 = 0; coordinate >= 0 && coordinate < outputGradientSizes[0][2] && bit2 < 32; bit2++)
+    {
+        uint number = 32 * row + bit2;
+        if (number >= terms)
+            break;
+        const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
+        const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
+        const List o = Unflat((int)(number - oAbove * oCount), oLast);
+        number = oAbove;
+        const int r = (int)number;
+        if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))))
+            found |= 1u << bit2;
+    }
+    coordinate -= outputGradientSizes[0][2];
+    at.entries[3] = coordinate;
+    [loop]
+    for (uint bit3 = 0; coordinate >= 0 && coordinate < outputGradientSizes[0][3] && bit3 < 32; bit3++)
+    {
+        uint number = 32 * row + bit3;
+        if (number >= terms)
+            break;
+        const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
+        const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
+        const List o = Unflat((int)(number - oAbove * oCount), oLast);
+        number = oAbove;
+        const int r = (int)number;
+        if (Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)))))
+            found |= 1u << bit3;
+    }
+    coordinate -= outputGradientSizes[0][3];
+    return found;
+}
+#elif PASS == 7
+uint Passing(uint row, int coordinate)
+{
+    uint found = 0;
+    [loop]
+    for (uint bit = 0; bit < 32 && 32 * row + bit < (uint)selection[0][1]; bit++)
+        found |= Bits(32 * row + bit, (uint)coordinate) != 0 ? 1u << bit : 0;
+    return found;
+}
+#else
+uint Common(uint row, uint coordinates[3])
+{
+    return Bits(row, coordinates[0]) & Bits(row, coordinates[1]) & Bits(row, coordinates[2]);
+}
+
+void AddSelected(List at)
+{
+    uint coordinates[3];
+    uint before = 0;
+    coordinates[0] = before + (uint)at.entries[0];
+    before += (uint)outputGradientSizes[0][0];
+    coordinates[1] = before + (uint)at.entries[2];
+    before += (uint)outputGradientSizes[0][2];
+    coordinates[2] = before + (uint)at.entries[3];
+    before += (uint)outputGradientSizes[0][3];
+    const int begin = at.entries[1] * LANES;
+    REAL_VALUE totals[LANES];
+    int lane;
+    [unroll]
+    for (lane = 0; lane < LANES; lane++)
+        totals[lane] = (REAL_VALUE)0;
+    [loop]
+    for (uint block = 0; block < (uint)selection[0][2]; block++)
+    {
+        uint rows = Common((uint)selection[0][1] + block, coordinates);
+        [loop]
+        while (rows != 0)  // ends: each turn clears a bit, here and below
+        {
+            const uint row = 32 * block + firstbitlow(rows);
+            rows &= rows - 1;
+            uint bits = Common(row, coordinates);
+            [loop]
+            while (bits != 0)
+            {
+                uint number = 32 * row + firstbitlow(bits);
+                bits &= bits - 1;
+                const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
+                const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
+                const List o = Unflat((int)(number - oAbove * oCount), oLast);
+                number = oAbove;
+                const int r = (int)number;
+                [unroll]
+                for (lane = 0; lane < LANES; lane++)
+                {
+                    at.entries[1] = begin + lane;  // reads are clamped to tensors
+                    if (Reaches(at, r, o))
+                        totals[lane] += Part2(at, r, o)
+                            * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                }
+            }
+        }
+    }
+    [unroll]
+    for (lane = 0; lane < LANES; lane++)
+    {
+        const REAL_VALUE total = totals[lane];
+        at.entries[1] = begin + lane;
+        if (begin + lane < outputGradientSizes[0][1])
+            WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(total, OUTPUT_GRADIENT_BITS));
+    }
+}
+#endif
+#endif
+
 // The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
@@ -1526,6 +1670,17 @@ List Numbered(uint number)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS >= 6
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
+    const List at = Numbered(item);
+#if PASS == 8
+    AddSelected(at);
+#else
+    scratch[(uint)selection[0][0] + first + item] = Passing((uint)at.entries[0], at.entries[1]);
+#endif
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -1545,5 +1700,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 5  // OutputROIGradientTensor
     WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_ROIGRADIENT_BITS));
+#endif
 #endif
 }

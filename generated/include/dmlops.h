@@ -22952,6 +22952,13 @@ typedef struct dmlops_plan_TotalsPass {
     int64_t width;
 } dmlops_plan_TotalsPass;
 
+typedef struct dmlops_plan_SelectedPass {
+    int64_t number;
+    int64_t output;
+    int64_t tested;
+    int64_t apart;
+} dmlops_plan_SelectedPass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -23000,6 +23007,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_SeparablePass_list separable;
     dmlops_plan_NearbyPass nearby;
     dmlops_plan_TotalsPass totals;
+    dmlops_plan_SelectedPass selected;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Activation {
@@ -23251,6 +23259,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 sums;
     dmlops_plan_Separable separable;
     dmlops_plan_int_8 covering;
+    dmlops_plan_int_8 terms;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_Fused {
@@ -23482,6 +23491,12 @@ typedef struct dmlops_plan_Tile {
     int64_t resident;
     int64_t part;
 } dmlops_plan_Tile;
+
+typedef struct dmlops_plan_Selection {
+    int64_t rows;
+    int64_t blocks;
+    int64_t coordinates;
+} dmlops_plan_Selection;
 
 typedef struct dmlops_plan_Pass_32 {
     int64_t count;
@@ -24770,6 +24785,14 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
+DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
+DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
+DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const dmlops_plan_Selection* selection,
+    int64_t first, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size);
+DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24805,6 +24828,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_Pass* one, int64_t count, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Pass* one);
+DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Selection* selection, const
+    dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_AttentionGroups* threads, int waits);
@@ -28520,6 +28546,79 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t sour
     return (source == -1) ? 0 : dmlops_shift(1, bit);
 }
 
+/* The tables of the output that sums selected terms, if there is one and they have room. */
+DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
+    const dmlops_plan_SelectedPass * selected = &shader->selected;
+    if ((selected->number == -1) || !told->tensors.items[dmlops_item(planning, selected->output,
+        told->tensors.count)].is_present) {
+        result->rows = 0;
+        result->blocks = 0;
+        result->coordinates = 0;
+        return;
+    }
+    int64_t coordinates = 0;
+    for (int64_t d = 0; d < told->tensors.items[dmlops_item(planning, selected->output,
+        told->tensors.count)].sizes.count; ++d) {
+        const int64_t size = told->tensors.items[dmlops_item(planning, selected->output,
+            told->tensors.count)].sizes.items[d];
+        coordinates = dmlops_add(coordinates, dmlops_multiply(size, (selected->tested >> d) & 1));
+    }
+    int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &told->terms), 32);
+    if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)), coordinates) >
+        33554432) {
+        result->rows = 0;
+        result->blocks = 0;
+        result->coordinates = 0;
+        return;
+    }
+    result->rows = rows;
+    result->blocks = dmlops_plan_ceil_div(planning, rows, 32);
+    result->coordinates = coordinates;
+    return;
+}
+
+/* The words of the tables. */
+DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection) {
+    (void)planning;
+    return dmlops_multiply(dmlops_add(selection->rows, selection->blocks), selection->coordinates);
+}
+
+/* What shaders are told of the tables, which start at word `first` of scratch. */
+DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const dmlops_plan_Selection* selection,
+    int64_t first, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 told;
+    told.count = 0;
+    dmlops_plan_int_8_insert(planning, &told, told.count, first);
+    dmlops_plan_int_8_insert(planning, &told, told.count, selection->rows);
+    dmlops_plan_int_8_insert(planning, &told, told.count, selection->blocks);
+    dmlops_plan_int_8_insert(planning, &told, told.count, selection->coordinates);
+    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
+    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
+    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
+    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
+    *result = told;
+    return;
+}
+
+/* The elements of a thread along a dimension of that size that no test depends on. */
+DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size) {
+    return dmlops_plan_power_below(planning, size, 16);
+}
+
+/* The sizes of an output, in lanes along one dimension. */
+DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
+    dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 shape;
+    shape.count = 0;
+    dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
+    shape.items[dmlops_item(planning, apart, shape.count)] = dmlops_plan_ceil_div(planning,
+        shape.items[dmlops_item(planning, apart, shape.count)], dmlops_plan_lanes_along(planning,
+        shape.items[dmlops_item(planning, apart, shape.count)]));
+    *result = shape;
+    return;
+}
+
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
 DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
@@ -28776,6 +28875,10 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
             &told->kept_sizes.items[dmlops_item(planning, shader->attention.target, told->kept_sizes.count)]));
     }
+    dmlops_plan_Selection selection;
+    dmlops_plan_selection_of(planning, told, shader, &selection);
+    int64_t first_of_selection = words;
+    words = dmlops_add(words, dmlops_plan_room_of(planning, &selection));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -28795,25 +28898,30 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             &told->kept_sizes, firsts, each, space.words, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
+    if (shader->selected.number != -1) {
+        dmlops_plan_int_8 made_5;
+        dmlops_plan_told_selection(planning, &selection, first_of_selection, &made_5);
+        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
+    }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_5];
+        for (int64_t each_6 = 0; each_6 < way.passes.count; ++each_6) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_6];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_6;
-        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_6);
+        dmlops_plan_Buffer made_7;
+        made_7 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_7);
     }
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("HALVES"), (int64_t)(way.halves != 0));
     }
     dmlops_out_share(planning);
-    dmlops_plan_Known made_7;
-    dmlops_plan_int_512_copy(&made_7.lists, &lists);
-    dmlops_plan_int_32_copy(&made_7.activations, &known.activations);
-    dmlops_plan_int_64_copy(&made_7.scalars, &known.scalars);
-    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
+    dmlops_plan_Known made_8;
+    dmlops_plan_int_512_copy(&made_8.lists, &lists);
+    dmlops_plan_int_32_copy(&made_8.activations, &known.activations);
+    dmlops_plan_int_64_copy(&made_8.scalars, &known.scalars);
+    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_8);
 }
 
 /* What is bound in place of absent tensors: the first output that is present. */
@@ -28919,6 +29027,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
         shader->attention.value) & 1) == 1))) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
+    }
+    if ((shader->selected.number != -1) && (one->outputs == dmlops_shift(1, shader->selected.output))) {
+        dmlops_plan_Selection selection;
+        dmlops_plan_selection_of(planning, told, shader, &selection);
+        if (selection.rows > 0) {
+            dmlops_plan_dispatch_selected(planning, told, shader, known, &selection, one, waits);
+            return;
+        }
     }
     int64_t threads = count;
     int64_t in_group = (shader->sums.count == 0) ? 256 : 256;
@@ -29042,6 +29158,44 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     made_3.threads = threads;
     made_3.in_group = threads;
     dmlops_plan_dispatch_box(planning, told, known, &rest, &made_2, parts, 0, &made_3, 1);
+}
+
+/* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
+DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Selection* selection, const
+    dmlops_plan_Pass* one, int waits) {
+    int64_t count = 0;
+    const dmlops_plan_SelectedPass * selected = &shader->selected;
+    int64_t first = 0;
+    for (int64_t place = 0; place < 2; ++place) {
+        dmlops_plan_int_8 table;
+        table.count = 0;
+        dmlops_plan_int_8_insert(planning, &table, table.count, (place == 1) ? selection->blocks : selection->rows);
+        dmlops_plan_int_8_insert(planning, &table, table.count, selection->coordinates);
+        dmlops_plan_Pass finding;
+        finding = *one;
+        finding.number = dmlops_add(selected->number, place);
+        count = dmlops_plan_element_count(planning, &table);
+        dmlops_plan_AttentionGroups threads;
+        threads.threads = count;
+        threads.in_group = 256;
+        dmlops_plan_dispatch_box(planning, told, known, &finding, &table, count, first, &threads, (place > 0) || waits);
+        first = dmlops_add(first, count);
+    }
+    const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, selected->output,
+        told->tensors.count)].sizes;
+    dmlops_plan_int_8 shape;
+    dmlops_plan_in_lanes(planning, sizes, selected->apart, &shape);
+    count = dmlops_plan_element_count(planning, &shape);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), dmlops_plan_lanes_along(planning,
+        sizes->items[dmlops_item(planning, selected->apart, sizes->count)]));
+    dmlops_plan_Pass summing;
+    summing = *one;
+    summing.number = dmlops_add(selected->number, 2);
+    dmlops_plan_AttentionGroups made_1;
+    made_1.threads = count;
+    made_1.in_group = 256;
+    dmlops_plan_dispatch_box(planning, told, known, &summing, &shape, count, 0, &made_1, 1);
 }
 
 /* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. */
@@ -34272,6 +34426,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -34493,6 +34648,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -34606,6 +34762,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -34756,6 +34913,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -34847,6 +35005,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -34935,6 +35094,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -35155,6 +35315,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
@@ -35345,6 +35506,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -35388,6 +35550,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -35474,6 +35637,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -35541,6 +35705,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -35600,6 +35765,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_sums},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -35702,6 +35868,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {2, dmlops_lstm_sums},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -35821,6 +35988,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_sums},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -36140,6 +36308,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -36231,6 +36400,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -36353,6 +36523,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {0, NULL},
     {2, dmlops_resample_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -36699,6 +36870,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -36898,6 +37070,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -37017,6 +37190,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {2, dmlops_resample1_separable},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -37076,6 +37250,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -37155,6 +37330,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -37253,6 +37429,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -37406,6 +37583,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -37733,6 +37911,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {2, 1, 2},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -37823,6 +38002,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {0, NULL},
     {0, NULL},
     {2, 2, 2},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -37931,6 +38111,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {2, dmlops_resample_grad_separable},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -38035,6 +38216,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -38125,6 +38307,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -38293,6 +38476,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -38382,6 +38566,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -38477,6 +38662,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {-1, -1, -1},
     {6, 0, 3, 2},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -38533,6 +38719,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -38608,6 +38795,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {6, 4, 13, 1},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -38663,7 +38851,14 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 5 & 1));
     dmlops_list list7;
     list7.count = 0;
-    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    if (dmlops_enum(&desc->ReductionFunction) == 7 /* MAX */) {
+        dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    } else {
+        dmlops_push(&list7, 1);
+        dmlops_push(&list7, 1);
+        dmlops_push(&list7, 1);
+        dmlops_push(&list7, 1);
+    }
     dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 6 & 1));
     dmlops_list list8;
     list8.count = 0;
@@ -38689,6 +38884,11 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 1));
     dmlops_tell_word(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_push(&list10, let_RoiCount);
+    dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.terms, &list10);
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_grad_shader);
 }
 
@@ -38713,6 +38913,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -38800,6 +39001,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -39061,6 +39263,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {2, dmlops_resample2_separable},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -39125,6 +39328,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -39211,6 +39415,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -40462,6 +40667,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -40556,6 +40762,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -40744,6 +40951,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -40819,6 +41027,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -40910,6 +41119,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -41029,6 +41239,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -42530,6 +42741,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {3, dmlops_resample3_separable},
     {-1, -1, -1},
     {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -42595,6 +42807,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -42672,6 +42885,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
+    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 

@@ -24,6 +24,7 @@ from dmlgen.schedules import (
     reduction,
     rows,
     scan,
+    selected,
     separable,
     sliding,
     sums,
@@ -41,6 +42,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     separable.recognise,
     nearby.recognise,
     totals.recognise,
+    selected.recognise,
 )
 
 

@@ -44,6 +44,12 @@ class Described:
         rows = (row for table in self.support.values() for row in table if row.tensor == tensor)
         return any(type_ in row.types for row in rows)
 
+    def rank(self, tensor: str) -> int | None:
+        """The dimensions that tables allow a tensor, if they agree on one number."""
+        rows = (row for table in self.support.values() for row in table if row.tensor == tensor)
+        ranks = {rank for row in rows for rank in row.ranks}
+        return ranks.pop() if len(ranks) == 1 else None
+
     def is_float(self, tensor: str, choice: Choice) -> bool:
         """Whether tables allow a tensor only floating-point types."""
         return all(entry.kind == "float" for entry in self.types(tensor, choice))

@@ -197,9 +197,8 @@ def define(e: Evaluation) -> None:
 
     def reaches(at: Any, r: Any, o: Any) -> Any:
         return (
-            f.both(e.single("Rows", (r, o[0], at[2])) > 0.0, e.single("Columns", (r, o[1], at[3])) > 0.0)
-            if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-            else of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r))) > 0.0
+            desc.ReductionFunction == enums.ReduceFunction.AVERAGE
+            or of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r))) > 0.0
         )
 
     def of_sample2(at: Any, r: Any, o: Any, s: Any) -> Any:
@@ -331,7 +330,9 @@ def define(e: Evaluation) -> None:
         ),
         "Best": Kept(
             np.int64,
-            sizes=lambda: desc.InputGradientTensor.Sizes,
+            sizes=lambda: desc.InputGradientTensor.Sizes
+            if desc.ReductionFunction == enums.ReduceFunction.MAX
+            else (1, 1, 1, 1),
             value=lambda at: flat(
                 e.argmax(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))), grid(at[0]),
             ),
@@ -342,7 +343,12 @@ def define(e: Evaluation) -> None:
             lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))),
             Range(0, roi_count()),
             box(desc.InputGradientTensor.Sizes[2:]),
-            where=lambda r, o: f.both(batch(r) == at[0], reaches(at, r, o)),
+            where=lambda r, o: f.both(
+                batch(r) == at[0],
+                e.single("Rows", (r, o[0], at[2])) > 0.0,
+                e.single("Columns", (r, o[1], at[3])) > 0.0,
+                reaches(at, r, o),
+            ),
         ),
         "OutputROIGradientTensor": lambda at: e.sum(
             lambda p, s: (

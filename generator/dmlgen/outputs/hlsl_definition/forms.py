@@ -10,6 +10,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.nearby import nearby_pass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import rows_pass
+from dmlgen.outputs.hlsl_definition.selected import selected_passes
 from dmlgen.outputs.hlsl_definition.separable import separable_pass
 from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
 from dmlgen.outputs.hlsl_definition.sums import sums_passes
@@ -28,5 +29,9 @@ OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...
 OF_TENSORS: tuple[Callable[[ShaderPrinter, Operator, str, int], FormPass | None], ...] = (attention_pass,)
 """Passes in place of one of the definition's, given the intermediate tensor and the number."""
 
-INSTEAD: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (sums_passes, totals_pass)
+INSTEAD: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (
+    sums_passes,
+    totals_pass,
+    selected_passes,
+)
 """Passes after those of the definition, each of which a plan may use in place of one or several of them."""

@@ -178,7 +178,7 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
 def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
     """The constants of the shader's passes, or those of a faster way; lists fill two vectors each."""
     firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
-    own_lists = () if shader.within is None else shader.within.lists
+    own_lists = [name for way in (shader.within, shader.fast) if way is not None for name in way.lists]
     types = {"ints": "int4", "floats": "float4"}
     known = [Constant(types[one.kind], one.name, "2", 8) for one in shader.known_lists]
     activations = (

@@ -112,6 +112,17 @@ class TotalsPass(NamedTuple):
     width: int
 
 
+class SelectedPass(NamedTuple):
+    """Passes from `number` on, or NONE, compute an output from sums of selected terms: those that pass tests
+    of the coordinates along some dimensions, for which `tested` has a bit each. Dimension `apart` is not
+    among them. `output` is a tensor by number."""
+
+    number: int
+    output: int
+    tested: int
+    apart: int
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists and of
     numbers that bound loops, and faster passes to outputs and intermediate tensors. `float_lists` and
@@ -135,6 +146,7 @@ class DefinitionShader(NamedTuple):
     separable: Sequence[SeparablePass]
     nearby: NearbyPass
     totals: TotalsPass
+    selected: SelectedPass
 
 
 class Activation(NamedTuple):
@@ -221,7 +233,8 @@ class Definition(NamedTuple):
     depend on the description alone; `elements` are numbers of a tensor's type, two words each. `is_double`:
     floats are computed in double precision. `reduced`: for each dimension 1 if rows run along it, else 0;
     empty if there are no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `covering`: the
-    sizes of the box around an element whose entries are summed."""
+    sizes of the box around an element whose entries are summed. `terms`: those of the box of terms of which
+    some are selected."""
 
     is_double: bool
     tensors: Tensors
@@ -238,3 +251,4 @@ class Definition(NamedTuple):
     sums: Sizes
     separable: Separable
     covering: Sizes
+    terms: Sizes

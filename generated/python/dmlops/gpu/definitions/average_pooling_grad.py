@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -70,6 +71,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(2, 1, 2),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("AVERAGE_POOLING_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
@@ -139,6 +141,7 @@ def told(desc: Any, index: int) -> Definition:
             )
             for d in range(desc.DimensionCount)
         ),
+        (),
     )
 
 

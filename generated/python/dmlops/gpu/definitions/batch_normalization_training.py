@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -66,6 +67,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION_TRAINING", "InputTensor", "INPUT")
@@ -140,6 +142,7 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if desc.ScaleTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -65,6 +66,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION_TRAINING_GRAD", "InputTensor", "INPUT")
@@ -133,6 +135,7 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if desc.MeanTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -69,6 +70,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(6, 0, 3, 2),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("DYNAMIC_QUANTIZE_LINEAR", "InputTensor", "INPUT")
@@ -111,6 +113,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -76,6 +77,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("GRU", "InputTensor", "INPUT")
@@ -164,6 +166,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (1, 1 if desc.LinearBeforeReset else 0, linear_before_reset, linear_before_reset),
         NO_SEPARABLE,
+        (),
         (),
     )
 

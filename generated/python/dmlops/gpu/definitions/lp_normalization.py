@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -62,6 +63,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LP_NORMALIZATION", "InputTensor", "INPUT")
@@ -99,6 +101,7 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if d == desc.Axis else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

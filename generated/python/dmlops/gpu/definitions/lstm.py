@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -74,6 +75,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LSTM", "InputTensor", "INPUT")
@@ -169,6 +171,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (1, 1),
         NO_SEPARABLE,
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -64,6 +65,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(2, 2, 2),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MAX_POOLING_GRAD", "InputTensor", "INPUT")
@@ -131,6 +133,7 @@ def told(desc: Any, index: int) -> Definition:
             )
             for d in range(desc.DimensionCount)
         ),
+        (),
     )
 
 

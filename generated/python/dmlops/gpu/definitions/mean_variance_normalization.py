@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -64,6 +65,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MEAN_VARIANCE_NORMALIZATION", "InputTensor", "INPUT")
@@ -120,6 +122,7 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if d >= cross_channel else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

@@ -28,6 +28,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -76,6 +77,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MULTIHEAD_ATTENTION", "QueryTensor", "QUERY")
@@ -479,6 +481,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

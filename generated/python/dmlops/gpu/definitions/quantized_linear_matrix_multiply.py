@@ -26,6 +26,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -62,6 +63,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "ATensor", "A")
@@ -151,6 +153,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     SeparablePass,
     Sliding,
@@ -66,6 +67,7 @@ SHADER = DefinitionShader(
     ],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE1", "InputTensor", "INPUT")
@@ -106,6 +108,7 @@ def told(desc: Any, index: int) -> Definition:
             desc.DimensionCount,
             (1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
         ),
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     SeparablePass,
     Sliding,
@@ -68,6 +69,7 @@ SHADER = DefinitionShader(
     ],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE3", "InputTensor", "INPUT")
@@ -112,6 +114,7 @@ def told(desc: Any, index: int) -> Definition:
                 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0,
             ),
         ),
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     SeparablePass,
     Sliding,
@@ -67,6 +68,7 @@ SHADER = DefinitionShader(
     ],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE_GRAD1", "InputGradientTensor", "INPUT_GRADIENT")
@@ -107,6 +109,7 @@ def told(desc: Any, index: int) -> Definition:
             desc.DimensionCount,
             (1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
         ),
+        (),
         (),
     )
 

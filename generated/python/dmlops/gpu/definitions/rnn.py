@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -72,6 +73,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RNN", "InputTensor", "INPUT")
@@ -148,6 +150,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (1, 1),
         NO_SEPARABLE,
+        (),
         (),
     )
 

@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -67,6 +68,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("ROI_ALIGN1", "InputTensor", "INPUT")
@@ -123,6 +125,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
+        (),
         (),
     )
 

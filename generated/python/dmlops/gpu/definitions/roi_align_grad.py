@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
@@ -36,6 +37,7 @@ from ..plans.defined import (
 DOUBLE = enums.TensorDataType.FLOAT64
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
+REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -74,6 +76,7 @@ SHADER = DefinitionShader(
     separable=[],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(6, 4, 13, 1),
 )
 
 TENSOR0 = absent("ROI_ALIGN_GRAD", "InputTensor", "INPUT")
@@ -95,6 +98,7 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR5, desc.OutputROIGradientTensor),
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
+    input_gradient_sizes2 = input_gradient_sizes[2:]
     input_gradient_sizes_entry = entry(input_gradient_sizes, 2)
     number = 1 + 2
     input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
@@ -138,10 +142,14 @@ def told(desc: Any, index: int) -> Definition:
                 )
                 if wanted >> 5 & 1
                 else (),
-                limited(input_gradient_sizes) if wanted >> 6 & 1 else (),
+                limited(
+                    input_gradient_sizes if desc.ReductionFunction == REDUCE_FUNCTION_MAX else (1, 1, 1, 1)
+                )
+                if wanted >> 6 & 1
+                else (),
             ],
         ),
-        [limited(input_gradient_sizes[2:]), limited(input_gradient_sizes[1:])],
+        [limited(input_gradient_sizes2), limited(input_gradient_sizes[1:])],
         [],
         [
             bits(desc.SpatialScaleY),
@@ -175,6 +183,7 @@ def told(desc: Any, index: int) -> Definition:
         (),
         NO_SEPARABLE,
         (),
+        (roi_sizes_entry, *input_gradient_sizes2),
     )
 
 

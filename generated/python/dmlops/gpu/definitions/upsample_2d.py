@@ -27,6 +27,7 @@ from ..plans.defined import (
     NearbyPass,
     Pass,
     RowsPass,
+    SelectedPass,
     Separable,
     SeparablePass,
     Sliding,
@@ -66,6 +67,7 @@ SHADER = DefinitionShader(
     ],
     nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
+    selected=SelectedPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("UPSAMPLE_2D", "InputTensor", "INPUT")
@@ -114,6 +116,7 @@ def told(desc: Any, index: int) -> Definition:
             input_dimension_count,
             (1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
         ),
+        (),
         (),
     )
 

@@ -19,6 +19,7 @@ from .passes import box_of
 from .planning import Planning
 from .reasons import Reason
 from .scratch import rows_left, space_without
+from .selected import Selection, in_lanes, lanes_along, room_of, selection_of, told_selection
 from .sums import SumsTile, define_sums
 from .told import NO_MEMBER, NONE, Buffer, Sizes
 from .tuning import (
@@ -66,6 +67,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     words = space.words
     if way.attends:
         words += words_of(way.parts, told.kept_sizes[shader.attention.target])
+    selection = selection_of(told, shader)
+    first_of_selection = words
+    words += room_of(selection)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
@@ -87,6 +91,8 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 space.words,
             )
         )
+    if shader.selected.number != NONE:
+        lists.extend(told_selection(selection, first_of_selection))
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in way.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
@@ -178,6 +184,11 @@ def dispatch_defined(
         one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
     ):
         out.define("LATER", 1)
+    if shader.selected.number != NONE and one.outputs == 1 << shader.selected.output:
+        selection = selection_of(told, shader)
+        if selection.rows > 0:
+            dispatch_selected(out, told, shader, known, selection, one, waits)
+            return
     threads, in_group = count, DEFINITION_THREADS if len(shader.sums) == 0 else SUMS_NONE_THREADS
     if one.writes & way.halves != 0:
         out.define("HALVING", 1)
@@ -257,6 +268,33 @@ def dispatch_totals(
     dispatch_box(out, told, known, one, sizes, count, 0, AttentionGroups(parts * threads, threads), False)
     rest = one._replace(number=one.number + 1)
     dispatch_box(out, told, known, rest, [1], parts, 0, AttentionGroups(threads, threads), True)
+
+
+def dispatch_selected(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    known: Known,
+    selection: Selection,
+    one: Pass,
+    waits: bool,
+) -> None:
+    """The dispatches of an output in place of pass `one`: two that find the terms, one that sums them."""
+    selected = shader.selected
+    first = 0
+    for place in range(2):
+        table: Eight = [selection.blocks if place == 1 else selection.rows, selection.coordinates]
+        finding = one._replace(number=selected.number + place)
+        count = element_count(table)
+        threads = AttentionGroups(count, DEFINITION_THREADS)
+        dispatch_box(out, told, known, finding, table, count, first, threads, place > 0 or waits)
+        first += count
+    sizes = told.tensors[selected.output].sizes
+    shape = in_lanes(sizes, selected.apart)
+    count = element_count(shape)
+    out.define("LANES", lanes_along(sizes[selected.apart]))
+    summing = one._replace(number=selected.number + 2)
+    dispatch_box(out, told, known, summing, shape, count, 0, AttentionGroups(count, DEFINITION_THREADS), True)
 
 
 def dispatch_box(

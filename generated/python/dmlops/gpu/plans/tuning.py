@@ -266,6 +266,11 @@ NEARBY_ROWS = 32  # not measured
 NEARBY_ROOM = 2048  # not measured
 "entries that a group has room for in shared memory"
 
+SELECTED_LANES = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
+"elements that share the search for their terms, at most"
+SELECTED_ROOM = 33554432  # not measured
+"words of tables that tell which terms to add, at most; with more, each element tests all terms"
+
 THIN_LEAST_THREADS = 256  # not measured
 "threads in a group, at least"
 THIN_MOST_THREADS = 512  # not measured

@@ -1,0 +1,91 @@
+"""The passes in the shader of a definition that sum selected terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.names import local
+from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.registry import Operator
+from dmlgen.schedules.selected import Selected
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over terms: its variable, whether that is a coordinate, and the end of its range or box."""
+
+    name: str
+    is_box: bool
+    last: str
+
+
+@dataclass(frozen=True)
+class SelectedPasses(FormPass):
+    """Two passes that find bits, and the pass of the output; see `schedules.selected`. `tests` has a text for
+    each dimension tested."""
+
+    output: Tensor
+    selected: Selected
+    loops: tuple[Loop, ...]
+    tests: Mapping[int, str]
+    condition: str
+    term: str
+    value: str
+    field = "selected"
+    template = "selected"
+
+    @property
+    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        record: Mapping[str, int | str | Sequence[str]] = {
+            "number": self.number,
+            "output": self.output.member,
+            "tested": sum(1 << d for d in self.tests),
+            "apart": self.selected.apart,
+        }
+        return (record,)
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        sizes = [
+            each.last if each.variable.type == ir.INTS else ir.ListOf((each.last,))
+            for each in self.selected.loops
+        ]
+        whole = sizes[0]
+        for one in sizes[1:]:
+            whole = ir.Binary("+", whole, one, ir.INTS)
+        return {"terms": whole}
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        return ("selection",)
+
+    @property
+    def here(self) -> str:
+        return f"PASS >= {self.number}"
+
+
+def selected_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SelectedPasses | None:
+    """The passes of an output that sums selected terms, from `number` on, if there is one."""
+    selected = operator.form(Selected)
+    if selected is None:
+        return None
+    return SelectedPasses(
+        number=number,
+        output=printer.tensors[selected.output],
+        selected=selected,
+        loops=tuple(
+            Loop(local(each.variable.name), each.variable.type == ir.INTS, printer.deciding(each.last))
+            for each in selected.loops
+        ),
+        tests={
+            d: printer.deciding(ir.Logic("and", tests) if len(tests) > 1 else tests[0])
+            for d, tests in selected.tests.items()
+        },
+        condition="" if selected.condition is None else printer.deciding(selected.condition),
+        term=printer.value(selected.term, False),
+        value=printer.stored(selected.output, selected.value),
+    )

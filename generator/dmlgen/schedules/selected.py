@@ -1,0 +1,94 @@
+"""Definitions whose outputs are sums of few of many terms: of those that pass tests, most of which depend on
+one coordinate of the element alone. A gradient of sampling, for instance, adds up what reached the element.
+
+For each coordinate along each dimension tested, one bit per term tells whether the tests of that dimension
+hold. The terms of an element are then those whose bits are set in all of these, and are found without testing
+the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import is_known, walk_through
+from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.sets import AT
+
+TOTAL = ir.Local("total", ir.FLOAT, varies=True)
+
+
+@dataclass(frozen=True)
+class Selected(FastForm):
+    """A faster way to compute an output from a sum of selected terms (`schedules`).
+
+    The `loops` start at 0 and are as long for all elements. `tests` has the conditions that depend on one
+    coordinate of the element at most, by the number of its dimension; a term that passes them is added if
+    `condition` also holds, if any. No test depends on dimension `apart`, so that its elements can share what
+    is found. `value` is the output's, as a function of TOTAL.
+    """
+
+    output: str
+    loops: tuple[ir.Each, ...]
+    tests: dict[int, tuple[ir.Expr, ...]]
+    apart: int
+    condition: ir.Expr | None
+    term: ir.Expr
+    value: ir.Expr
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Selected | None:
+    """The sum of selected terms that one output of a definition amounts to."""
+    for output, value in defines.outputs.items():
+        if described.members[output].count is None and not described.may_be(output, "FLOAT64"):
+            try:
+                return _selected(output, value, described)
+            except Unfit:
+                pass
+    return None
+
+
+def _selected(output: str, value: ir.Expr, described: Described) -> Selected:
+    match [part for part in ir.walk(value) if isinstance(part, ir.Fold)]:
+        case [ir.Fold("sum", loops, ir.Logic("and", tests), body, ir.FLOAT) as fold]:
+            pass
+        case _:
+            raise Unfit
+    if any(each.first is not None or not is_known(each.last) for each in loops):
+        raise Unfit
+    of_dimensions: dict[int, list[ir.Expr]] = {}
+    others: list[ir.Expr] = []
+    for test in tests:
+        dimensions = _dimensions(test)
+        if len(dimensions) == 1:
+            of_dimensions.setdefault(dimensions.pop(), []).append(test)
+        else:
+            others.append(test)
+    untested = [d for d in range(described.rank(output) or 0) if d not in of_dimensions]
+    if len(of_dimensions) < 2 or not untested:
+        raise Unfit
+    return Selected(
+        output=output,
+        loops=loops,
+        tests={d: tuple(of_dimensions[d]) for d in sorted(of_dimensions)},
+        apart=untested[-1],
+        condition=ir.Logic("and", tuple(others)) if len(others) > 1 else others[0] if others else None,
+        term=body,
+        value=ir.substitute(value, {fold: TOTAL}),
+    )
+
+
+def _dimensions(node: ir.Expr) -> set[int]:
+    """The dimensions on whose coordinates a value depends; none if it also depends on others."""
+    parts = list(walk_through(node))
+    found: list[int] = []
+    for part in parts:
+        match part:
+            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == AT:
+                found.append(d)
+            case ir.Call("held" | "joined"):
+                return set()
+    return set(found) if len(found) == sum(part == AT for part in parts) else set()

@@ -1,0 +1,62 @@
+"""Sums of selected terms, passes of definitions: gradients of sampling.
+
+Tables have a bit per term for each coordinate along each dimension tested, and a bit per 32 terms. Most terms
+that do not reach an element are thus skipped 1024 at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .defined import Definition, DefinitionShader
+from .known import Eight
+from .loops import ceil_div, element_count, power_below, times
+from .told import NONE, Sizes
+from .tuning import SELECTED_LANES, SELECTED_ROOM
+
+
+class Selection(NamedTuple):
+    """The tables: rows of bits of 32 terms each, rows of bits of 32 such rows each, and the entries of a row.
+    No rows if terms are not selected by tables."""
+
+    rows: int
+    blocks: int
+    coordinates: int
+
+
+def selection_of(told: Definition, shader: DefinitionShader) -> Selection:
+    """The tables of the output that sums selected terms, if there is one and they have room."""
+    selected = shader.selected
+    if selected.number == NONE or not told.tensors[selected.output].is_present:
+        return Selection(0, 0, 0)
+    coordinates = 0
+    for d, size in enumerate(told.tensors[selected.output].sizes):
+        coordinates += size * (selected.tested >> d & 1)
+    rows = ceil_div(element_count(told.terms), 32)
+    if times(rows + ceil_div(rows, 32), coordinates) > SELECTED_ROOM:
+        return Selection(0, 0, 0)
+    return Selection(rows, ceil_div(rows, 32), coordinates)
+
+
+def room_of(selection: Selection) -> int:
+    """The words of the tables."""
+    return (selection.rows + selection.blocks) * selection.coordinates
+
+
+def told_selection(selection: Selection, first: int) -> Eight:
+    """What shaders are told of the tables, which start at word `first` of scratch."""
+    told: Eight = [first, selection.rows, selection.blocks, selection.coordinates, 0, 0, 0, 0]
+    return told
+
+
+def lanes_along(size: int) -> int:
+    """The elements of a thread along a dimension of that size that no test depends on."""
+    return power_below(size, SELECTED_LANES)
+
+
+def in_lanes(sizes: Sizes, apart: int) -> Eight:
+    """The sizes of an output, in lanes along one dimension."""
+    shape: Eight = []
+    shape.extend(sizes)
+    shape[apart] = ceil_div(shape[apart], lanes_along(shape[apart]))
+    return shape

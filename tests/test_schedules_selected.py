@@ -1,0 +1,59 @@
+"""Which outputs add up selected terms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmlgen.schedules.selected import Selected
+from schedule_cases import Variant
+from whole_registry import whole_registry
+
+
+def test_gradients_of_sampling_add_up_selected_terms() -> None:
+    """Each with the dimensions tested, and the one whose elements share the terms."""
+    found = {one.name: form for one in whole_registry().operators if (form := one.form(Selected))}
+    assert {name: (list(form.tests), form.apart) for name, form in found.items()} == {
+        "ROI_ALIGN_GRAD": ([0, 2, 3], 1)
+    }
+
+
+SECTION = """compute:
+{}  outputs: {{OutputTensor: "{}"}}
+"""
+SUM = "sum({} for r in range(RoiCount) for o in box(ROITensor.Sizes[2:]) if {})"
+
+
+def variant(folder: Path, value: str) -> Variant:
+    """ROI_POOLING with another value, where f(r) is a coordinate of region r."""
+    let = '  let: {f(r): "ROITensor[[0, 0, r, 1]]"}\n' if "f(" in value else ""
+    return Variant(folder, "ROI_POOLING", SECTION.format(let, value))
+
+
+@pytest.mark.parametrize(
+    ("term", "condition"),
+    [
+        ("f(r)", "float(at[2]) > f(r) and float(at[3]) < f(r)"),
+        ("f(r) * f(at[1])", "at[0] == r and at[2] > o[0] and at[3] > o[1]"),
+        ("f(r)", "at[2] > o[0] and at[3] > o[1] and f(r) > f(at[1])"),
+        ("f(r)", "at[2] > o[0] and at[3] > o[1] and at[2] + at[3] > r"),
+    ],
+    ids=["regions", "cells", "with one more condition", "with one of two coordinates"],
+)
+def test_selected_terms_are_found(term: str, condition: str, tmp_path: Path) -> None:
+    assert variant(tmp_path, SUM.format(term, condition)).operator.form(Selected) is not None
+
+
+@pytest.mark.parametrize(
+    ("term", "condition"),
+    [
+        ("f(r)", "at[2] > o[0]"),
+        ("f(r)", "at[2] + at[3] > r and at[0] == r"),
+        ("f(r)", "at[0] == r and at[1] == r and at[2] > o[0] and at[3] > o[1]"),
+        ("f(r)", "at[2] > o[0] or at[3] > o[1]"),
+    ],
+    ids=["one test", "one test of one coordinate", "all coordinates tested", "one of two tests"],
+)
+def test_terms_that_nearly_are_selected_are_not(term: str, condition: str, tmp_path: Path) -> None:
+    assert variant(tmp_path, SUM.format(term, condition)).operator.form(Selected) is None
