@@ -50,6 +50,15 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     "REDUCTION_UNROLL": (POWERS[1:4], ("sum (0,) float32", "sum (0, 1) float16")),
     "REDUCTION_WHOLE_UNROLL": (POWERS[2:5], ("sum (1,) float32", "softmax 256 float16")),
     "REDUCTION_NEIGHBOURS": (POWERS[4:7], ("sum (0,) float32", "sum (0,) float16")),
+    "REDUCTION_REREAD_NEIGHBOURS": (
+        POWERS[3:6],
+        ("softmax of channels 32x64x56x56 float32", "lp norm 32x64x56x56 float16"),
+    ),
+    "REDUCTION_BUSY": (POWERS[16:20], ("max of planes 32x64x112x112 float32", "sum (0,) float16")),
+    "REDUCTION_REREAD_GROUPS": (
+        POWERS[8:12],
+        ("batch norm gradient 32x64x56x56 float32", "softmax 1x128256 float16"),
+    ),
     "REDUCTION_THREADS": ((1, *POWERS[12:20:2]), ("softmax 256 64 float32", "softmax 64 64 float16")),
     "REDUCTION_GROUPS": (POWERS[8:11], ("sum (0, 1) float32", "sum (0,) float16")),
     "ROWS_PART": (POWERS[1:5], ("batch norm 32x64x112x112 float32", "batch norm 32x512x14x14 float16")),

@@ -127,9 +127,10 @@ VALID = [
 ]
 
 
+@pytest.mark.parametrize("axes", [[0, 2], [1]])
 @pytest.mark.parametrize(("function", "data_type"), VALID)
-def test_every_data_type(function: str, data_type: str, device: Any) -> None:
-    sizes, axes = (3, 2, 36), [0, 2]
+def test_every_data_type(function: str, data_type: str, axes: list[int], device: Any) -> None:
+    sizes = (3, 2, 36)
     data = numbers(data_type, sizes)
     for result in results(described(function, data_type, sizes, axes), data, device):
         check(result, expected(function, data, axes))
@@ -149,6 +150,9 @@ SHAPES = [
     ((40000,), [0]),  # in parts, two passes
     ((2, 30001), [1]),
     ((70, 45), [0]),  # neighbouring sets side by side
+    ((70, 48), [0]),  # several of them per thread
+    ((4, 21, 10, 6), [1]),
+    ((5000, 4), [0]),
     ((9000, 5), [0]),
     ((3, 4, 5, 6), [1, 3]),
     ((3, 4, 5, 6), [0, 2]),

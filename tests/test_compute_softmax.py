@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlops import reference
+from dmlops import gpu, reference
 from gpu_device import device, run_in_guard_zones
 
 __all__ = ["device"]
@@ -73,7 +73,11 @@ SHAPES = [
     ((40, 3), [1]),  # a thread a set
     ((3, 2100), [1]),  # many threads a set, all of it at once
     ((2, 9004), [1]),  # in several blocks
+    ((2, 70004), [1]),  # in parts, two passes
+    ((3, 30005), [1]),
     ((70, 45), [0]),  # neighbouring sets side by side
+    ((5, 70, 24), [1]),  # several of them per thread
+    ((9000, 8), [0]),
     ((3, 4, 5, 6), [1, 3]),
     ((3, 4, 5, 8), [0, 2]),
     ((2, 3, 2, 3, 2, 2, 3, 4), [1, 2, 7, 5]),
@@ -90,6 +94,25 @@ def test_shapes(function: str, sizes: tuple[int, ...], axes: list[int], device: 
     for result in results(described(function, data_type, sizes, axes), data, device):
         assert (result.dtype, result.shape) == (data.dtype, sizes)
         check(result, expected(function, data, axes))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("data_type", ["FLOAT16", "FLOAT32"])
+def test_parts_of_a_long_row(function: str, data_type: str, device: Any) -> None:
+    """What is infinite, no number, or far from all else, in some of the parts; the same in two runs."""
+    data = np.random.default_rng(5).normal(0, 3, (6, 40000)).astype(data_type.lower())
+    data[0, :20000] = -math.inf
+    data[1, 100] = math.inf
+    data[2, 39999] = math.nan
+    data[3, :30000] -= 20000
+    data[4] = -math.inf
+    data[5, [7, 33333]] = 60000
+    desc = described(function, data_type, data.shape, [1])
+    with np.errstate(all="ignore"):
+        wanted, found = results(desc, data, device)
+    assert found.tobytes() == gpu.run(desc, {"InputTensor": data}, device)["OutputTensor"].tobytes()
+    tolerance = TOLERANCE[found.dtype.name]
+    np.testing.assert_allclose(found, wanted, 4 * tolerance, tolerance)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -15,6 +15,7 @@ from .products import of_bytes, products
 from .quantizing import quantizing
 from .recurrents import recurrents
 from .regions import regions
+from .reductions import reductions
 from .squares import squares
 
 __all__ = ["LARGE", "SMALL", "Case", "cases", "squares"]
@@ -34,3 +35,4 @@ def cases() -> Iterator[Case]:
     yield from functions()
     yield from quantizing()
     yield from regions()
+    yield from reductions()

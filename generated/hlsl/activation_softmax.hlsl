@@ -20,20 +20,31 @@
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16
 //   InputTensor: FLOAT32, FLOAT16
+//   PASS       0 works on whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2
+//              combines that buffer's, bound as `partials`, for each part
 //   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes; 4 for 8 bits) where the innermost
-//              reduced dimension has stride 1 and its size and all other strides are multiples of VECTOR
+//              reduced dimension, or kept dimension with ACROSS, has stride 1 and its size and all other strides are
+//              multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
 //   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      threads that share a set: a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
+//   ACROSS     1 if neighbouring threads work on neighbouring sets, each on VECTOR of them; 0 if on neighbouring
+//              elements of one set
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
 //
-// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets.
+// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets, or vectors of sets.
 
+#if ACROSS
+#define ABREAST VECTOR  // sets that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 #define CHOOSES (0)  // the result is an element's index
 #define SHIFTS (1)  // elements are mapped after a common shift is subtracted from the whole set
 
@@ -69,18 +80,20 @@ typedef vector<INPUT_STORED, VECTOR> InputElements;
 #else
 typedef INPUT_STORED InputElements;
 #endif
-typedef InputElements Source;
-#if VECTOR > 1
+#if PASS == 1
+typedef State Target;
+#elif VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> Target;
 #else
 typedef OUTPUT_STORED Target;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<Source> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<Target> outputTensor : register(u0);
-[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<State> partials : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<Target> outputTensor : register(u0);
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    uint sets;
+    uint sets;  // or vectors of sets
     uint extent;  // vectors of a set
     uint partExtent;  // vectors of a part of a set
     uint parts;  // of a set
@@ -105,7 +118,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where a set starts
+// Where a set, or a vector of sets, starts
 Position LocateSet(uint item)
 {
     Position position = { 0, 0 };
@@ -140,6 +153,21 @@ Position LocateVector(uint item)
 // The larger of two numbers, either of them if one is NaN: cheaper than Max
 float Larger(float x, float y) { return max(x, y); }
 
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// Whether a < b; false if either is NaN, even if the compiler assumes there are none
+bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
+
 // x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
 // 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
 // give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
@@ -149,12 +177,25 @@ float Quotient(float x, float y)
     return (x * scale) / (y * scale);
 }
 
-// The bit pattern of a number.
-uint Bits(float x)
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
 {
-    return asuint(x);
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
+// For halves, functions are only as exact as half precision can show.
+#if OUTPUT_BITS == 16 && INPUT_BITS == 16
+// e^x. Numbers beyond the clamp give 0 and infinity.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Exp(float x)
+{
+    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    return IsNan(x) ? x : power;
+}
+
+// e^x for elements minus the maximum of their set: no cheaper than Exp
+float ExpShifted(float x) { return Exp(x); }
+#else
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
@@ -206,12 +247,6 @@ float ExpFused(float high, float low)
     return ExpTimes(high, low, 64) * 5.421011e-20f;
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // e^x for elements minus the maximum of their set, so that x is above 0 only if it is infinite. Cheaper than Exp, whose
 // care costs softmax of short rows a fifth. Error at most 1.25 ulp, as measured.
 float ExpShifted(float x)
@@ -220,17 +255,15 @@ float ExpShifted(float x)
     const float power = ExpFused(isLow ? 0.0f : x, 0.0f);
     return IsNan(x) || x > 0.0f ? x : isLow ? 0.0f : power;
 }
-
-// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
+#endif
 INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
 INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
 INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Quotient((INPUT_VALUE)1, x); }
 INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
+INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z)
+{
+    return Less((INPUT_VALUE)0, x) ? x * ExpShifted(y - z) : x;
+}
 OUTPUT_VALUE EachMapped(INPUT_VALUE x, INPUT_VALUE y) { return x * y; }
 
 #if SHIFTS
@@ -322,12 +355,26 @@ void Load(uint offset, out Item items[VECTOR])
 #endif
 }
 
-// A thread's share of a set: every LANES-th vector from `first` on, up to `end`
+// A thread's share of its sets: every LANES-th vector from `first` on, up to `end`; and every LANES-th part from `lane`
+// on, up to `parts`
 struct Share
 {
-    uint offset;  // of the set
+    uint set;
+    uint offset;
     uint first;
     uint end;
+    uint lane;
+    uint parts;
+};
+
+// The partial results of a thread's sets, and their shifts
+struct States
+{
+    State of[ABREAST];
+};
+struct Shifts
+{
+    INPUT_VALUE of[ABREAST];
 };
 
 void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
@@ -338,27 +385,45 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
             items[u]);
 }
 
-#if SHIFTS
-#define OVER_ITEMS [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
-#else
-#define OVER_ITEMS [unroll]
-#endif
-
-void MapBlock(INPUT_VALUE shift, inout Item items[UNROLL][VECTOR])
+void MapBlock(Shifts shifts, inout Item items[UNROLL][VECTOR])
 {
-    OVER_ITEMS
+    [unroll]
     for (uint u = 0; u < UNROLL; u++)
     {
-        OVER_ITEMS
+        [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            items[u][k] = Map(items[u][k], shift);
+            items[u][k] = Map(items[u][k], shifts.of[k / ALONG]);
     }
 }
 
-// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it, mapped unless shiftOnly.
-State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
+#if PASS == 2
+// Combines a share of the results of parts; zero-initialized if that is empty
+States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
 {
-    State total = (State)0;
+    States total = (States)0;
+    for (uint part = share.lane; part < share.parts; part += LANES)
+    {
+        [unroll]
+        for (uint s = 0; s < ABREAST; s++)
+        {
+            State state = partials[(part * sets + share.set) * ABREAST + s];
+#if SHIFTS
+            if (!shiftOnly)
+                state.value = Move(state.value, Finite(state.shift), shifts.of[s]);
+#endif
+            if (part == share.lane)
+                total.of[s] = state;
+            else
+                total.of[s] = Combine(shiftOnly, total.of[s], state);
+        }
+    }
+    return total;
+}
+#else
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it, mapped unless shiftOnly.
+States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+{
+    States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
 #if WHOLE
@@ -367,57 +432,72 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
         Item items[UNROLL][VECTOR];
         LoadBlock(share, first, items);
         if (!shiftOnly)
-            MapBlock(shift, items);
+            MapBlock(shifts, items);
 #endif
-        State block = (State)0;
-        OVER_ITEMS
-        for (uint u = 0; u < UNROLL; u++)
+        [unroll]
+        for (uint s = 0; s < ABREAST; s++)
         {
-            const uint item = first + u * LANES;
-            if (!EVEN && item >= share.end)
-                break;
-            OVER_ITEMS
-            for (uint k = 0; k < VECTOR; k++)
+            State block = (State)0;
+            [unroll]
+            for (uint u = 0; u < UNROLL; u++)
             {
-                const State state = StateOf(shiftOnly, items[u][k], item * VECTOR + k, shift);
-                if (u == 0 && k == 0)
-                    block = state;
-                else
-                    block = Append(shiftOnly, block, state);
+                const uint item = first + u * LANES;
+                if (!EVEN && item >= share.end)
+                    break;
+                [unroll]
+                for (uint k = 0; k < ALONG; k++)
+                {
+                    const State state = StateOf(shiftOnly, items[u][s + k], item * ALONG + k, shifts.of[s]);
+                    if (u == 0 && k == 0)
+                        block = state;
+                    else
+                        block = Append(shiftOnly, block, state);
+                }
             }
+            if (first == share.first)
+                total.of[s] = block;
+            else
+                total.of[s] = Append(shiftOnly, total.of[s], block);
         }
-        if (first == share.first)
-            total = block;
-        else
-            total = Append(shiftOnly, total, block);
     }
     return total;
 }
+#endif
 
-static const uint columns = NUM_THREADS / LANES;  // sets per group
+static const uint columns = NUM_THREADS / LANES;  // sets, or vectors of sets, per group
 
-groupshared State memory[NUM_THREADS];
+groupshared State memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, for all of its threads
-State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
+States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
-    memory[thread] = state;
+    uint s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        memory[s][thread] = states.of[s];
     [unroll]
     for (uint half = LANES / 2; half > 0; half /= 2)
     {
         GroupMemoryBarrierWithGroupSync();
         if (lane < half && lane + half < lanes)
-            memory[thread] = Combine(shiftOnly, memory[thread], memory[thread + half * step]);
+        {
+            [unroll]
+            for (s = 0; s < ABREAST; s++)
+                memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
+        }
     }
     GroupMemoryBarrierWithGroupSync();
-    state = memory[thread - lane * step];
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        states.of[s] = memory[s][thread - lane * step];
     GroupMemoryBarrierWithGroupSync();
 #endif
-    return state;
+    return states;
 }
 
+#if PASS != 1
 #if VECTOR == 1
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -448,68 +528,90 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
     outputTensor[offset / VECTOR] = elements;
 #endif
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint number = group.y * groupColumns + group.x;
-    const uint part = number % parts;
     const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint part = number % parts;
     const uint set = number / parts * columns + (ACROSS ? thread % columns : thread / LANES);
-    // clamped, since all threads of a group have to reach its barriers
-    const Position position = LocateSet(min(set, sets - 1));
-
     Share share;
+    share.set = min(set, sets - 1);  // clamped, since all threads of a group have to reach its barriers
+    const Position position = LocateSet(share.set);
     share.offset = position.input;
     share.first = part * partExtent + lane;
     share.end = min((part + 1) * partExtent, extent);
-    const uint lanes = min(LANES, share.end - part * partExtent);  // lanes with anything to do
+    share.lane = lane;
+    share.parts = parts;
+    // lanes with anything to combine
+    const uint lanes = min(LANES, PASS == 2 ? share.parts : share.end - part * partExtent);
 
     Item whole[UNROLL][VECTOR];
 #if WHOLE
     LoadBlock(share, share.first, whole);
 #endif
-    INPUT_VALUE shift = 0;
+    uint s;
+    Shifts shifts = (Shifts)0;
 #if SHIFTS
-    const State shifts = Join(true, Gather(true, share, 0, whole), thread, lane, lanes);
-    shift = Finite(shifts.shift);
+    const States shifted = Join(true, Gather(true, share, shifts, whole), thread, lane, lanes);
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        shifts.of[s] = Finite(shifted.of[s].shift);
 #endif
 #if WHOLE
-    MapBlock(shift, whole);
+    MapBlock(shifts, whole);
 #endif
-    State state = Join(false, Gather(false, share, shift, whole), thread, lane, lanes);
+    const States states = Join(false, Gather(false, share, shifts, whole), thread, lane, lanes);
     if (set >= sets)
         return;
 
-#if CHOOSES
-    const INPUT_VALUE result = 0;
+#if PASS == 1
+    if (lane > 0)
+        return;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        State state = states.of[s];
+#if SHIFTS
+        state.shift = shifted.of[s].shift;
+#endif
+        outputTensor[(part * sets + set) * ABREAST + s] = state;
+    }
 #else
-    const INPUT_VALUE result = Finish(state.value, shift, (INPUT_VALUE)count);
+    Shifts results = (Shifts)0;
+#if !CHOOSES
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        results.of[s] = Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count);
 #endif
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
 #if !WHOLE
         LoadBlock(share, first, whole);
-        MapBlock(shift, whole);
+        MapBlock(shifts, whole);
 #endif
-        OVER_ITEMS
+        [unroll]
         for (uint u = 0; u < UNROLL; u++)
         {
             const uint item = first + u * LANES;
             if (!EVEN && item >= share.end)
                 break;
             OUTPUT_VALUE values[VECTOR];
-            OVER_ITEMS
+            [unroll]
             for (uint k = 0; k < VECTOR; k++)
             {
+                const uint s = k / ALONG;
 #if CHOOSES
-                const INPUT_VALUE chosen = item * VECTOR + k == state.index ? 1 : 0;
-                values[k] = Each(whole[u][k], chosen, shift);
+                const INPUT_VALUE chosen = item * ALONG + k % ALONG == states.of[s].index ? 1 : 0;
+                values[k] = Each(whole[u][k], chosen, shifts.of[s]);
 #else
-                values[k] = EachMapped(whole[u][k], result);
+                values[k] = EachMapped(whole[u][k], results.of[s]);
 #endif
             }
             Store(position.output + LocateVector(item).output, values);
         }
     }
+#endif
 }

@@ -1124,36 +1124,6 @@ void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
 #endif
 }
 
-groupshared float rowMemory[NUM_THREADS];
-
-// The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
-float JoinRow(float value, uint thread, uint lane)
-{
-#if LANES > 1
-    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
-    const uint few = min(LANES, 16);
-    const uint start = thread - lane % few * step;
-    uint other;
-    rowMemory[thread] = value;
-    GroupMemoryBarrierWithGroupSync();
-    value = 0;
-    [unroll]
-    for (other = 0; other < few; other++)
-        value += rowMemory[start + other * step];
-    GroupMemoryBarrierWithGroupSync();
-#if LANES > 16
-    rowMemory[thread] = value;
-    GroupMemoryBarrierWithGroupSync();
-    value = 0;
-    [unroll]
-    for (other = 0; other < LANES / few; other++)
-        value += rowMemory[thread - lane * step + other * few * step];
-    GroupMemoryBarrierWithGroupSync();
-#endif
-#endif
-    return value;
-}
-
 #define OVER_ELEMENTS [unroll]
 
 // A group works on several rows, or on a part of each of them.

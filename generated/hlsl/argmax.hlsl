@@ -20,22 +20,31 @@
 //   OutputTensor: INT64, INT32, UINT64, UINT32
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   DECREASING  1 if the last of equally good elements is taken, 0 if the first
-//   PASS       0 reduces whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2 reduces
-//              that buffer, bound as InputTensor
+//   PASS       0 works on whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2
+//              combines that buffer's, bound as `partials`
 //   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes; 4 for 8 bits) where the innermost
-//              reduced dimension has stride 1 and its size and all other strides are multiples of VECTOR
+//              reduced dimension, or kept dimension with ACROSS, has stride 1 and its size and all other strides are
+//              multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
 //   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      threads that share a set: a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
+//   ACROSS     1 if neighbouring threads work on neighbouring sets, each on VECTOR of them; 0 if on neighbouring
+//              elements of one set
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
 //
-// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets.
+// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets, or vectors of sets.
 
+#if ACROSS
+#define ABREAST VECTOR  // sets that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 #define CHOOSES (1)  // the result is an element's index
 #define SHIFTS (0)  // elements are mapped after a common shift is subtracted from the whole set
 
@@ -71,22 +80,18 @@ typedef vector<INPUT_STORED, VECTOR> InputElements;
 #else
 typedef INPUT_STORED InputElements;
 #endif
-#if PASS == 2
-typedef State Source;
-#else
-typedef InputElements Source;
-#endif
 #if PASS == 1
 typedef State Target;
 #else
 typedef OUTPUT_STORED Target;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<Source> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<Target> outputTensor : register(u0);
-[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<State> partials : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<Target> outputTensor : register(u0);
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    uint sets;
+    uint sets;  // or vectors of sets
     uint extent;  // vectors of a set
     uint partExtent;  // vectors of a part of a set
     uint parts;  // of a set
@@ -111,7 +116,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// Where a set starts
+// Where a set, or a vector of sets, starts
 Position LocateSet(uint item)
 {
     Position position = { 0, 0 };
@@ -173,7 +178,6 @@ bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
-
 bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(y, x) || (IsNan(x) && !IsNan(y)); }
 
 #if SHIFTS
@@ -217,23 +221,6 @@ State Append(bool shiftOnly, State a, State b)
 #endif
 }
 
-#if PASS == 2
-typedef State Item;
-
-State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
-{
-#if SHIFTS
-    if (!shiftOnly)
-        item.value = Move(item.value, Finite(item.shift), shift);
-#endif
-    return item;
-}
-
-void Load(uint offset, out Item items[VECTOR])
-{
-    items[0] = inputTensor[offset];
-}
-#else
 typedef INPUT_VALUE Item;
 
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
@@ -281,14 +268,27 @@ void Load(uint offset, out Item items[VECTOR])
 #endif
 #endif
 }
-#endif
 
-// A thread's share of a set: every LANES-th vector from `first` on, up to `end`
+// A thread's share of its sets: every LANES-th vector from `first` on, up to `end`; and every LANES-th part from `lane`
+// on, up to `parts`
 struct Share
 {
-    uint offset;  // of the set
+    uint set;
+    uint offset;
     uint first;
     uint end;
+    uint lane;
+    uint parts;
+};
+
+// The partial results of a thread's sets, and their shifts
+struct States
+{
+    State of[ABREAST];
+};
+struct Shifts
+{
+    INPUT_VALUE of[ABREAST];
 };
 
 void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
@@ -299,16 +299,34 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
             items[u]);
 }
 
-#if SHIFTS
-#define OVER_ITEMS [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
-#else
-#define OVER_ITEMS [unroll]
-#endif
-
-// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
-State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
+#if PASS == 2
+// Combines a share of the results of parts; zero-initialized if that is empty
+States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
 {
-    State total = (State)0;
+    States total = (States)0;
+    for (uint part = share.lane; part < share.parts; part += LANES)
+    {
+        [unroll]
+        for (uint s = 0; s < ABREAST; s++)
+        {
+            State state = partials[(part * sets + share.set) * ABREAST + s];
+#if SHIFTS
+            if (!shiftOnly)
+                state.value = Move(state.value, Finite(state.shift), shifts.of[s]);
+#endif
+            if (part == share.lane)
+                total.of[s] = state;
+            else
+                total.of[s] = Combine(shiftOnly, total.of[s], state);
+        }
+    }
+    return total;
+}
+#else
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
+States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+{
+    States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
 #if WHOLE
@@ -317,53 +335,67 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
         Item items[UNROLL][VECTOR];
         LoadBlock(share, first, items);
 #endif
-        State block = (State)0;
-        OVER_ITEMS
-        for (uint u = 0; u < UNROLL; u++)
+        [unroll]
+        for (uint s = 0; s < ABREAST; s++)
         {
-            const uint item = first + u * LANES;
-            if (!EVEN && item >= share.end)
-                break;
-            OVER_ITEMS
-            for (uint k = 0; k < VECTOR; k++)
+            State block = (State)0;
+            [unroll]
+            for (uint u = 0; u < UNROLL; u++)
             {
-                const State state = StateOf(shiftOnly, items[u][k], item * VECTOR + k, shift);
-                if (u == 0 && k == 0)
-                    block = state;
-                else
-                    block = Append(shiftOnly, block, state);
+                const uint item = first + u * LANES;
+                if (!EVEN && item >= share.end)
+                    break;
+                [unroll]
+                for (uint k = 0; k < ALONG; k++)
+                {
+                    const State state = StateOf(shiftOnly, items[u][s + k], item * ALONG + k, shifts.of[s]);
+                    if (u == 0 && k == 0)
+                        block = state;
+                    else
+                        block = Append(shiftOnly, block, state);
+                }
             }
+            if (first == share.first)
+                total.of[s] = block;
+            else
+                total.of[s] = Append(shiftOnly, total.of[s], block);
         }
-        if (first == share.first)
-            total = block;
-        else
-            total = Append(shiftOnly, total, block);
     }
     return total;
 }
+#endif
 
-static const uint columns = NUM_THREADS / LANES;  // sets per group
+static const uint columns = NUM_THREADS / LANES;  // sets, or vectors of sets, per group
 
-groupshared State memory[NUM_THREADS];
+groupshared State memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, for all of its threads
-State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
+States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
-    memory[thread] = state;
+    uint s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        memory[s][thread] = states.of[s];
     [unroll]
     for (uint half = LANES / 2; half > 0; half /= 2)
     {
         GroupMemoryBarrierWithGroupSync();
         if (lane < half && lane + half < lanes)
-            memory[thread] = Combine(shiftOnly, memory[thread], memory[thread + half * step]);
+        {
+            [unroll]
+            for (s = 0; s < ABREAST; s++)
+                memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
+        }
     }
     GroupMemoryBarrierWithGroupSync();
-    state = memory[thread - lane * step];
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        states.of[s] = memory[s][thread - lane * step];
     GroupMemoryBarrierWithGroupSync();
 #endif
-    return state;
+    return states;
 }
 
 #if PASS != 1
@@ -388,39 +420,60 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint number = group.y * groupColumns + group.x;
-    const uint part = number % parts;
     const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint part = number % parts;
     const uint set = number / parts * columns + (ACROSS ? thread % columns : thread / LANES);
-    // clamped, since all threads of a group have to reach its barriers
-    const Position position = LocateSet(min(set, sets - 1));
-
     Share share;
+    share.set = min(set, sets - 1);  // clamped, since all threads of a group have to reach its barriers
+    const Position position = LocateSet(share.set);
     share.offset = position.input;
     share.first = part * partExtent + lane;
     share.end = min((part + 1) * partExtent, extent);
-    const uint lanes = min(LANES, share.end - part * partExtent);  // lanes with anything to do
+    share.lane = lane;
+    share.parts = extent;
+    // lanes with anything to combine
+    const uint lanes = min(LANES, PASS == 2 ? share.parts : share.end - part * partExtent);
 
     Item whole[UNROLL][VECTOR];
-#if WHOLE
+#if WHOLE && PASS != 2
     LoadBlock(share, share.first, whole);
 #endif
-    INPUT_VALUE shift = 0;
+    uint s;
+    Shifts shifts = (Shifts)0;
 #if SHIFTS
-    const State shifts = Join(true, Gather(true, share, 0, whole), thread, lane, lanes);
-    shift = Finite(shifts.shift);
+    const States shifted = Join(true, Gather(true, share, shifts, whole), thread, lane, lanes);
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        shifts.of[s] = Finite(shifted.of[s].shift);
 #endif
-    State state = Join(false, Gather(false, share, shift, whole), thread, lane, lanes);
-    if (set >= sets || lane > 0)
+    const States states = Join(false, Gather(false, share, shifts, whole), thread, lane, lanes);
+    if (set >= sets)
         return;
 
 #if PASS == 1
+    if (lane > 0)
+        return;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        State state = states.of[s];
 #if SHIFTS
-    state.shift = shifts.shift;
+        state.shift = shifted.of[s].shift;
 #endif
-    outputTensor[part * sets + set] = state;
-#elif CHOOSES
-    StoreOutput(position.output, (OUTPUT_VALUE)state.index);
+        outputTensor[(part * sets + set) * ABREAST + s] = state;
+    }
 #else
-    StoreOutput(position.output, (OUTPUT_VALUE)Finish(state.value, shift, (INPUT_VALUE)count));
+    if (lane > 0)
+        return;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const uint offset = position.output + s * (kept[KEPT_RANK - 1].outputStride / ABREAST);
+#if CHOOSES
+        StoreOutput(offset, (OUTPUT_VALUE)states.of[s].index);
+#else
+        StoreOutput(offset, (OUTPUT_VALUE)Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count));
+#endif
+    }
 #endif
 }

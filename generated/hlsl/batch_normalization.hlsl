@@ -1467,6 +1467,19 @@ void WorkOnRows(uint number, uint thread)
     for (item = start; item < end; item += LANES * UNROLL)
     {
         float inputBlock[UNROLL][VECTOR];
+        #if !MEAN_SINGLE
+        float meanSpread[UNROLL][VECTOR];
+        #endif
+        #if !VARIANCE_SINGLE
+        float varianceSpread[UNROLL][VECTOR];
+        #endif
+        #if !SCALE_SINGLE
+        float scaleSpread[UNROLL][VECTOR];
+        #endif
+        #if !BIAS_SINGLE
+        float biasSpread[UNROLL][VECTOR];
+        #endif
+
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -1479,6 +1492,19 @@ void WorkOnRows(uint number, uint thread)
             for (k = 0; k < VECTOR; k++)
                 inputBlock[u][k] = 0;
 #endif
+            #if !MEAN_SINGLE
+            LoadMeanElements(row.mean + place.mean, meanSpread[u]);
+            #endif
+            #if !VARIANCE_SINGLE
+            LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
+            #endif
+            #if !SCALE_SINGLE
+            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            #endif
+            #if !BIAS_SINGLE
+            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
+            #endif
+
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -1486,22 +1512,6 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !MEAN_SINGLE
-                float meanSpread[VECTOR];
-                LoadMeanElements(row.mean + place.mean, meanSpread);
-                #endif
-                #if !VARIANCE_SINGLE
-                float varianceSpread[VECTOR];
-                LoadVarianceElements(row.variance + place.variance, varianceSpread);
-                #endif
-                #if !SCALE_SINGLE
-                float scaleSpread[VECTOR];
-                LoadScaleElements(row.scale + place.scale, scaleSpread);
-                #endif
-                #if !BIAS_SINGLE
-                float biasSpread[VECTOR];
-                LoadBiasElements(row.bias + place.bias, biasSpread);
-                #endif
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
@@ -1510,22 +1520,22 @@ void WorkOnRows(uint number, uint thread)
                     #if MEAN_SINGLE
                     const float meanElement = meanOfRow;
                     #else
-                    const float meanElement = meanSpread[k];
+                    const float meanElement = meanSpread[u][k];
                     #endif
                     #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRow;
                     #else
-                    const float varianceElement = varianceSpread[k];
+                    const float varianceElement = varianceSpread[u][k];
                     #endif
                     #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
-                    const float scaleElement = scaleSpread[k];
+                    const float scaleElement = scaleSpread[u][k];
                     #endif
                     #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
-                    const float biasElement = biasSpread[k];
+                    const float biasElement = biasSpread[u][k];
                     #endif
 #if VARIANCE_SINGLE
                     const float part0 = part0OfRow;

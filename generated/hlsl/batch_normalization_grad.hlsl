@@ -27,6 +27,9 @@
 //              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
+//   STAGE      with SPLIT, what a dispatch computes: 0 partial sums for rowSlope, rowTilt, 1 outputs; they go
+//              to scratch and are added up by later dispatches; 0 without SPLIT
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
@@ -1127,6 +1130,12 @@ void StoreOutputGradientElements(uint offset, float elements[VECTOR])
 #endif
 }
 
+// The word of scratch that holds a sum over a part of a row
+uint PartialSum(uint sum, uint part, uint row)
+{
+    return (sum * partCount + part) * rowCount + row;
+}
+
 groupshared float rowMemory[NUM_THREADS];
 
 // The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
@@ -1228,8 +1237,19 @@ void WorkOnRows(uint number, uint thread)
 
     float total0 = 0;
     float total1 = 0;
+#if !SPLIT || STAGE == 0
     for (item = start; item < end; item += LANES * UNROLL)
     {
+        #if !MEAN_SINGLE
+        float meanSpread[UNROLL][VECTOR];
+        #endif
+        #if !VARIANCE_SINGLE
+        float varianceSpread[UNROLL][VECTOR];
+        #endif
+        #if !SCALE_SINGLE
+        float scaleSpread[UNROLL][VECTOR];
+        #endif
+
 #if !WHOLE
         [unroll]
         for (u = 0; u < UNROLL; u++)
@@ -1249,16 +1269,13 @@ void WorkOnRows(uint number, uint thread)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
                 #if !MEAN_SINGLE
-                float meanSpread[VECTOR];
-                LoadMeanElements(row.mean + place.mean, meanSpread);
+                LoadMeanElements(row.mean + place.mean, meanSpread[u]);
                 #endif
                 #if !VARIANCE_SINGLE
-                float varianceSpread[VECTOR];
-                LoadVarianceElements(row.variance + place.variance, varianceSpread);
+                LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
                 #endif
                 #if !SCALE_SINGLE
-                float scaleSpread[VECTOR];
-                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
                 #endif
 
                 [unroll]
@@ -1269,17 +1286,17 @@ void WorkOnRows(uint number, uint thread)
                     #if MEAN_SINGLE
                     const float meanElement = meanOfRow;
                     #else
-                    const float meanElement = meanSpread[k];
+                    const float meanElement = meanSpread[u][k];
                     #endif
                     #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRow;
                     #else
-                    const float varianceElement = varianceSpread[k];
+                    const float varianceElement = varianceSpread[u][k];
                     #endif
                     #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
-                    const float scaleElement = scaleSpread[k];
+                    const float scaleElement = scaleSpread[u][k];
                     #endif
                     total0OfBlock += inputGradientElement;
                     total1OfBlock += inputGradientElement * (inputElement - meanElement);
@@ -1289,21 +1306,36 @@ void WorkOnRows(uint number, uint thread)
         total0 += total0OfBlock;
         total1 += total1OfBlock;
     }
+#elif STAGE > 0
+    for (item = lane; item < partCount; item += LANES)
+    {
+        total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
+        total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
+    }
+#endif
     total0 = JoinRow(total0, thread, lane);
     total1 = JoinRow(total1, thread, lane);
+#if SPLIT && STAGE == 0
+    if (own < rowCount && lane == 0)
+    {
+        scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
+        scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
+    }
+    return;
+#endif
     const float rowSlope = total0;
     const float rowTilt = total1;
 
     if (own >= rowCount)
         return;
 #if OUTPUT_SCALE_GRADIENT_PRESENT
-    if (lane == 0)
+    if (lane == 0 && number % partCount == 0)
         outputScaleGradientTensor[row.outputScaleGradient] =
             (OUTPUT_SCALE_GRADIENT_STORED)(OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(rowTilt
             * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon)), OUTPUT_SCALE_GRADIENT_BITS);
 #endif
 #if OUTPUT_BIAS_GRADIENT_PRESENT
-    if (lane == 0)
+    if (lane == 0 && number % partCount == 0)
         outputBiasGradientTensor[row.outputBiasGradient] =
             (OUTPUT_BIAS_GRADIENT_STORED)(OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS);
 #endif
@@ -1316,6 +1348,16 @@ void WorkOnRows(uint number, uint thread)
 #endif
     for (item = start; item < end; item += LANES * UNROLL)
     {
+        #if !MEAN_SINGLE
+        float meanSpread[UNROLL][VECTOR];
+        #endif
+        #if !VARIANCE_SINGLE
+        float varianceSpread[UNROLL][VECTOR];
+        #endif
+        #if !SCALE_SINGLE
+        float scaleSpread[UNROLL][VECTOR];
+        #endif
+
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -1325,6 +1367,16 @@ void WorkOnRows(uint number, uint thread)
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
 #endif
+            #if !MEAN_SINGLE
+            LoadMeanElements(row.mean + place.mean, meanSpread[u]);
+            #endif
+            #if !VARIANCE_SINGLE
+            LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
+            #endif
+            #if !SCALE_SINGLE
+            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            #endif
+
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -1332,18 +1384,6 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !MEAN_SINGLE
-                float meanSpread[VECTOR];
-                LoadMeanElements(row.mean + place.mean, meanSpread);
-                #endif
-                #if !VARIANCE_SINGLE
-                float varianceSpread[VECTOR];
-                LoadVarianceElements(row.variance + place.variance, varianceSpread);
-                #endif
-                #if !SCALE_SINGLE
-                float scaleSpread[VECTOR];
-                LoadScaleElements(row.scale + place.scale, scaleSpread);
-                #endif
                 float outputGradientValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
@@ -1353,17 +1393,17 @@ void WorkOnRows(uint number, uint thread)
                     #if MEAN_SINGLE
                     const float meanElement = meanOfRow;
                     #else
-                    const float meanElement = meanSpread[k];
+                    const float meanElement = meanSpread[u][k];
                     #endif
                     #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRow;
                     #else
-                    const float varianceElement = varianceSpread[k];
+                    const float varianceElement = varianceSpread[u][k];
                     #endif
                     #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
-                    const float scaleElement = scaleSpread[k];
+                    const float scaleElement = scaleSpread[u][k];
                     #endif
 #if VARIANCE_SINGLE
                     const float part0 = part0OfRow;

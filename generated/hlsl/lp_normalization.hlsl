@@ -23,6 +23,9 @@
 //              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
+//   STAGE      with SPLIT, what a dispatch computes: 0 partial sums for rowNorm, ofRow0, 1 outputs; they go
+//              to scratch and are added up by later dispatches; 0 without SPLIT
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
@@ -769,6 +772,12 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 #endif
 }
 
+// The word of scratch that holds a sum over a part of a row
+uint PartialSum(uint sum, uint part, uint row)
+{
+    return (sum * partCount + part) * rowCount + row;
+}
+
 groupshared float rowMemory[NUM_THREADS];
 
 // The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
@@ -836,6 +845,7 @@ void WorkOnRows(uint number, uint thread)
 
     float total0 = 0;
     float total1 = 0;
+#if !SPLIT || STAGE == 0
     for (item = start; item < end; item += LANES * UNROLL)
     {
 #if !WHOLE
@@ -866,8 +876,23 @@ void WorkOnRows(uint number, uint thread)
         total0 += total0OfBlock;
         total1 += total1OfBlock;
     }
+#elif STAGE > 0
+    for (item = lane; item < partCount; item += LANES)
+    {
+        total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
+        total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
+    }
+#endif
     total0 = JoinRow(total0, thread, lane);
     total1 = JoinRow(total1, thread, lane);
+#if SPLIT && STAGE == 0
+    if (own < rowCount && lane == 0)
+    {
+        scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
+        scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
+    }
+    return;
+#endif
     const float rowNorm = isNumber != 0 ? total0 : Sqrt(total1);
     const float ofRow0 = Max(rowNorm, (REAL_VALUE)epsilon);
 

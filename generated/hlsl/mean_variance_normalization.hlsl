@@ -24,6 +24,9 @@
 //              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
+//   STAGE      with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCentre, 1 partial sums for
+//              rowVariance, ofRow0, 2 outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
@@ -1474,6 +1477,12 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 #endif
 }
 
+// The word of scratch that holds a sum over a part of a row
+uint PartialSum(uint sum, uint part, uint row)
+{
+    return (sum * partCount + part) * rowCount + row;
+}
+
 groupshared float rowMemory[NUM_THREADS];
 
 // The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
@@ -1560,8 +1569,16 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
     float total0 = 0;
+#if !SPLIT || STAGE == 0
     for (item = start; item < end; item += LANES * UNROLL)
     {
+        #if !SCALE_SINGLE
+        float scaleSpread[UNROLL][VECTOR];
+        #endif
+        #if !BIAS_SINGLE
+        float biasSpread[UNROLL][VECTOR];
+        #endif
+
 #if !WHOLE
         [unroll]
         for (u = 0; u < UNROLL; u++)
@@ -1579,12 +1596,10 @@ void WorkOnRows(uint number, uint thread)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
                 #if !SCALE_SINGLE
-                float scaleSpread[VECTOR];
-                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
                 #endif
                 #if !BIAS_SINGLE
-                float biasSpread[VECTOR];
-                LoadBiasElements(row.bias + place.bias, biasSpread);
+                LoadBiasElements(row.bias + place.bias, biasSpread[u]);
                 #endif
 
                 [unroll]
@@ -1594,12 +1609,12 @@ void WorkOnRows(uint number, uint thread)
                     #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
-                    const float scaleElement = scaleSpread[k];
+                    const float scaleElement = scaleSpread[u][k];
                     #endif
                     #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
-                    const float biasElement = biasSpread[k];
+                    const float biasElement = biasSpread[u][k];
                     #endif
                     total0OfBlock += inputElement;
                 }
@@ -1607,13 +1622,34 @@ void WorkOnRows(uint number, uint thread)
         }
         total0 += total0OfBlock;
     }
+#elif STAGE > 0
+    for (item = lane; item < partCount; item += LANES)
+    {
+        total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
+    }
+#endif
     total0 = JoinRow(total0, thread, lane);
+#if SPLIT && STAGE == 0
+    if (own < rowCount && lane == 0)
+    {
+        scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
+    }
+    return;
+#endif
     const float rowMean = total0 / Convert(product2, (REAL_VALUE)0);
     const float rowCentre = rowMean;
 
     float total1 = 0;
+#if !SPLIT || STAGE == 1
     for (item = start; item < end; item += LANES * UNROLL)
     {
+        #if !SCALE_SINGLE
+        float scaleSpread[UNROLL][VECTOR];
+        #endif
+        #if !BIAS_SINGLE
+        float biasSpread[UNROLL][VECTOR];
+        #endif
+
 #if !WHOLE
         [unroll]
         for (u = 0; u < UNROLL; u++)
@@ -1631,12 +1667,10 @@ void WorkOnRows(uint number, uint thread)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
                 #if !SCALE_SINGLE
-                float scaleSpread[VECTOR];
-                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
                 #endif
                 #if !BIAS_SINGLE
-                float biasSpread[VECTOR];
-                LoadBiasElements(row.bias + place.bias, biasSpread);
+                LoadBiasElements(row.bias + place.bias, biasSpread[u]);
                 #endif
 
                 [unroll]
@@ -1646,12 +1680,12 @@ void WorkOnRows(uint number, uint thread)
                     #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
-                    const float scaleElement = scaleSpread[k];
+                    const float scaleElement = scaleSpread[u][k];
                     #endif
                     #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
-                    const float biasElement = biasSpread[k];
+                    const float biasElement = biasSpread[u][k];
                     #endif
                     total1OfBlock += (inputElement - rowCentre) * (inputElement - rowCentre);
                 }
@@ -1659,7 +1693,20 @@ void WorkOnRows(uint number, uint thread)
         }
         total1 += total1OfBlock;
     }
+#elif STAGE > 1
+    for (item = lane; item < partCount; item += LANES)
+    {
+        total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
+    }
+#endif
     total1 = JoinRow(total1, thread, lane);
+#if SPLIT && STAGE == 1
+    if (own < rowCount && lane == 0)
+    {
+        scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
+    }
+    return;
+#endif
     const float rowVariance = total1 / Convert(product2, (REAL_VALUE)0);
     const float ofRow0 = normalizeVariance != 0 ? Sqrt(rowVariance + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
 
@@ -1667,6 +1714,13 @@ void WorkOnRows(uint number, uint thread)
         return;
     for (item = start; item < end; item += LANES * UNROLL)
     {
+        #if !SCALE_SINGLE
+        float scaleSpread[UNROLL][VECTOR];
+        #endif
+        #if !BIAS_SINGLE
+        float biasSpread[UNROLL][VECTOR];
+        #endif
+
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -1675,6 +1729,13 @@ void WorkOnRows(uint number, uint thread)
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
 #endif
+            #if !SCALE_SINGLE
+            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            #endif
+            #if !BIAS_SINGLE
+            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
+            #endif
+
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -1682,14 +1743,6 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !SCALE_SINGLE
-                float scaleSpread[VECTOR];
-                LoadScaleElements(row.scale + place.scale, scaleSpread);
-                #endif
-                #if !BIAS_SINGLE
-                float biasSpread[VECTOR];
-                LoadBiasElements(row.bias + place.bias, biasSpread);
-                #endif
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
@@ -1698,12 +1751,12 @@ void WorkOnRows(uint number, uint thread)
                     #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
-                    const float scaleElement = scaleSpread[k];
+                    const float scaleElement = scaleSpread[u][k];
                     #endif
                     #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
-                    const float biasElement = biasSpread[k];
+                    const float biasElement = biasSpread[u][k];
                     #endif
                     outputValues[k] = (OUTPUT_VALUE)RoundingOnce(Activate((SCALE_PRESENT != 0 ? scaleElement
                         : (REAL_VALUE)1.0f) * (inputElement - rowCentre) / ofRow0

@@ -22929,6 +22929,8 @@ typedef struct dmlops_plan_RowsPass {
     int64_t each;
     int64_t of_rows;
     int64_t output;
+    int64_t stages;
+    int64_t sums;
 } dmlops_plan_RowsPass;
 
 typedef struct dmlops_plan_SeparablePass {
@@ -23878,6 +23880,7 @@ typedef struct dmlops_plan_Reduce {
 
 typedef struct dmlops_plan_ReduceResources {
     dmlops_plan_Buffer input;
+    dmlops_plan_Buffer partials;
     dmlops_plan_Buffer output;
 } dmlops_plan_ReduceResources;
 
@@ -23897,10 +23900,12 @@ typedef struct dmlops_plan_Sets {
     dmlops_plan_Loop_16 reduced;
     int64_t number;
     int64_t extent;
+    int is_across;
+    int64_t rereads;
 } dmlops_plan_Sets;
 
 typedef struct dmlops_plan_Sharing {
-    int is_across;
+    int64_t extent;
     int64_t unroll;
     int64_t lanes;
     int64_t threads;
@@ -24970,21 +24975,21 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, dmlops_plan_Sets* result);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, dmlops_plan_Sharing*
-    result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing);
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across);
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told);
-DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    int64_t count, int64_t vector, int64_t number);
+DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int64_t count, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
@@ -31592,51 +31597,72 @@ DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_
     return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
 }
 
-DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, dmlops_plan_Sets* result) {
-    dmlops_plan_Loop_16_copy(&result->kept, kept);
-    dmlops_plan_Loop_16_copy(&result->reduced, reduced);
-    result->number = dmlops_plan_repeats(planning, kept);
-    result->extent = dmlops_plan_repeats(planning, reduced);
-    return;
+/* Whether adjacent elements belong to different sets. */
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced) {
+    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.count)]);
 }
 
-/* How threads share sets. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, dmlops_plan_Sharing*
-    result) {
+/* The sets that neighbouring threads work on. */
+DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int64_t most = (sets->rereads == 0) ? 32 : 16;
+    return sets->is_across ? dmlops_min(most, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+}
+
+/* How threads share sets in parts of `extent` vectors. */
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result) {
     int64_t most = 512;
-    int is_across = (sets->number > 1) && (sets->kept.items[dmlops_item(planning, -1,
-        sets->kept.count)].strides.items[dmlops_item(planning, 0, sets->kept.items[dmlops_item(planning, -1,
-        sets->kept.count)].strides.count)] < sets->reduced.items[dmlops_item(planning, -1,
-        sets->reduced.count)].strides.items[dmlops_item(planning, 0, sets->reduced.items[dmlops_item(planning, -1,
-        sets->reduced.count)].strides.count)]);
-    int is_whole = !is_across && (sets->extent <= dmlops_multiply(most, 8));
+    int64_t number = dmlops_multiply(sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
+    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
     int64_t unroll = is_whole ? 8 : 4;
-    int64_t lanes = dmlops_plan_ceil_div(planning, sets->extent, unroll);
+    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_multiply(sets->number, lanes) < 65536))) {
+        && (dmlops_multiply(number, lanes) < 65536))) {
         unroll = dmlops_divide(unroll, 2);
-        lanes = dmlops_plan_ceil_div(planning, sets->extent, unroll);
+        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     }
-    int64_t side_by_side = is_across ? dmlops_min(32, dmlops_plan_power_of_two(planning, sets->number)) : 1;
-    lanes = dmlops_min(dmlops_divide(most, side_by_side), dmlops_plan_power_of_two(planning, lanes));
-    int64_t threads = is_across ? most : dmlops_max(lanes, 128);
-    result->is_across = is_across;
+    int64_t abreast = dmlops_plan_neighbours(planning, sets);
+    lanes = dmlops_min(dmlops_divide(most, abreast), dmlops_plan_power_of_two(planning, lanes));
+    int64_t least = sets->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && ((sets->rereads == 0) && (lanes > least) &&
+        (dmlops_multiply(number, lanes) >= 524288))) {
+        lanes = dmlops_divide(lanes, 2);
+        unroll = 8;
+    }
+    result->extent = extent;
     result->unroll = unroll;
     result->lanes = lanes;
-    result->threads = threads;
+    result->threads = dmlops_max(dmlops_multiply(abreast, lanes), 128);
     return;
 }
 
-/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing) {
-    int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
-    int64_t blocks = dmlops_plan_ceil_div(planning, sets->extent, block);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes), sharing->threads);
-    int64_t parts = dmlops_max(dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_divide(blocks,
-        2)), dmlops_plan_ceil_div(planning, blocks, 1024)), 1);
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, blocks, parts), block);
+/* The vectors in a part of a set: all of them if sets are short, or enough to saturate a GPU. Where elements are read
+   again, splitting takes a dispatch more each time, and pays only for fewer sets. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
+        sharing.unroll), 1024));
+    int64_t most = dmlops_multiply(dmlops_divide(512, dmlops_plan_neighbours(planning, sets)), 4);
+    int64_t least = sets->is_across ? most : 512;
+    int64_t enough = (sets->rereads == 0) ? 512 : dmlops_divide(132, dmlops_add(1, sets->rereads));
+    int64_t saturating = (sets->rereads == 0) ? 512 : 1024;
+    if ((sets->extent > dmlops_multiply(most, 3)) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, saturating, groups),
+            dmlops_plan_ceil_div(planning, sets->extent, least)), parts);
+    }
+    if (parts == 1) {
+        return sets->extent;
+    }
+    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
+    int64_t step = (size > most) ? most : least;
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
 }
 
 /* The strides of a packed array. */
@@ -31725,24 +31751,37 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
 
 /* The elements of a vector: adjacent in the input, and in the output if it has as many elements. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
-    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across) {
+    dmlops_plan_Loop inner;
+    inner = *(is_across ? &kept->items[dmlops_item(planning, -1, kept->count)] : &reduced->items[dmlops_item(planning,
+        -1, reduced->count)]);
+    dmlops_plan_Loop other;
+    other = *(is_across ? &reduced->items[dmlops_item(planning, -1, reduced->count)] :
+        &kept->items[dmlops_item(planning, -1, kept->count)]);
+    dmlops_plan_Loop_16 outer;
+    outer.count = 0;
+    dmlops_plan_Loop_16_insert(planning, &outer, outer.count, &other);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, kept->count); ++each_1) {
+        const dmlops_plan_Loop* loop = &kept->items[each_1];
+        dmlops_plan_Loop_16_insert(planning, &outer, outer.count, loop);
+    }
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+        const dmlops_plan_Loop* loop = &reduced->items[each_2];
+        dmlops_plan_Loop_16_insert(planning, &outer, outer.count, loop);
+    }
     int64_t vector = 0;
     for (int64_t tensor = 0; tensor < (told->is_each ? 2 : 1); ++tensor) {
         dmlops_plan_int_64 others;
         others.count = 0;
-        for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
-            const dmlops_plan_Loop* loop = &kept->items[each_1];
-            dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
-                tensor, loop->strides.count)]);
+        for (int64_t each_3 = 0; each_3 < outer.count; ++each_3) {
+            const dmlops_plan_Loop* loop = &outer.items[each_3];
+            if (loop->size > 1) {
+                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                    tensor, loop->strides.count)]);
+            }
         }
-        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
-            const dmlops_plan_Loop* loop = &reduced->items[each_2];
-            dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
-                tensor, loop->strides.count)]);
-        }
-        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner->size,
-            inner->strides.items[dmlops_item(planning, tensor, inner->strides.count)], &others));
+        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner.size,
+            inner.strides.items[dmlops_item(planning, tensor, inner.strides.count)], &others));
     }
     return vector;
 }
@@ -31755,139 +31794,123 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_loops_over(planning, told, 0, &kept);
     dmlops_plan_Loop_16 reduced;
     dmlops_plan_loops_over(planning, told, 1, &reduced);
-    int64_t vector = dmlops_plan_vector_of(planning, told, &kept, &reduced);
-    dmlops_plan_Loop_16 vectors;
-    vectors.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, reduced.count); ++each_1) {
-        const dmlops_plan_Loop* item = &reduced.items[each_1];
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
-    }
-    dmlops_plan_Loop made_2;
-    dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_2);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
-    dmlops_plan_Sets sets;
-    dmlops_plan_sets_of(planning, &kept, &vectors, &sets);
-    int64_t count = dmlops_multiply(sets.extent, vector);
+    int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
+    int64_t vector = dmlops_plan_vector_of(planning, told, &kept, &reduced, is_across);
+    int64_t count = dmlops_plan_repeats(planning, &reduced);
     if (count >= dmlops_divide(INT64_C(4294967296), 2)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SETS, -1, count);
         return;
     }
+    if (is_across) {
+        dmlops_plan_Loop made_1;
+        dmlops_plan_in_steps(planning, &kept.items[dmlops_item(planning, -1, kept.count)], vector, &made_1);
+        kept.items[dmlops_item(planning, -1, kept.count)] = made_1;
+    } else {
+        dmlops_plan_Loop made_2;
+        dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_2);
+        reduced.items[dmlops_item(planning, -1, reduced.count)] = made_2;
+    }
+    int64_t rereads = (told->is_each || told->shifts) ? 1 : 0;
+    dmlops_plan_Sets sets;
+    dmlops_plan_Loop_16_copy(&sets.kept, &kept);
+    dmlops_plan_Loop_16_copy(&sets.reduced, &reduced);
+    sets.number = dmlops_plan_repeats(planning, &kept);
+    sets.extent = dmlops_plan_repeats(planning, &reduced);
+    sets.is_across = is_across;
+    sets.rereads = rereads;
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     for (int64_t each_3 = 0; each_3 < told->switches.count; ++each_3) {
         const dmlops_plan_Switch* switch_ = &told->switches.items[each_3];
         dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)is_across);
     dmlops_out_share(planning);
-    int64_t extent = sets.extent;
-    if (!told->is_each) {
-        dmlops_plan_Sharing made_4;
-        dmlops_plan_shared(planning, &sets, &made_4);
-        extent = dmlops_plan_part_extent(planning, &sets, &made_4);
-    }
+    int64_t extent = dmlops_plan_part_extent(planning, &sets);
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    const dmlops_plan_Buffer * source = &told->input.buffer;
+    const dmlops_plan_Buffer * target = &told->output.buffer;
     if (parts == 1) {
-        dmlops_plan_ReduceResources made_5;
-        made_5.input = told->input.buffer;
-        made_5.output = told->output.buffer;
-        dmlops_out_read(planning, &made_5.input);
-        dmlops_out_write(planning, &made_5.output);
-        dmlops_plan_dispatch_sets(planning, &sets, sets.extent, count, vector, told->is_each ? -1 : 0);
+        dmlops_plan_ReduceResources made_4;
+        made_4.input = *source;
+        made_4.partials = *source;
+        made_4.output = *target;
+        dmlops_out_read(planning, &made_4.input);
+        dmlops_out_read(planning, &made_4.partials);
+        dmlops_out_write(planning, &made_4.output);
+        dmlops_plan_Sharing made_5;
+        dmlops_plan_shared(planning, &sets, extent, &made_5);
+        dmlops_plan_dispatch_sets(planning, &sets, &made_5, count, 0);
         return;
     }
     int64_t word = (told->input.bits == 64) ? 8 : 4;
     int64_t state = (told->chooses || told->shifts) ? dmlops_multiply(2, word) : word;
     dmlops_plan_Buffer partials;
-    partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(sets.number, parts), state), 0);
+    partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(sets.number, parts),
+        state), is_across ? vector : 1), 0);
     dmlops_plan_ReduceResources made_6;
-    made_6.input = told->input.buffer;
+    made_6.input = *source;
+    made_6.partials = *source;
     made_6.output = partials;
     dmlops_out_read(planning, &made_6.input);
+    dmlops_out_read(planning, &made_6.partials);
     dmlops_out_write(planning, &made_6.output);
-    dmlops_plan_dispatch_sets(planning, &sets, extent, count, vector, 1);
-    dmlops_plan_int_8 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < kept.count; ++each_8) {
-        const dmlops_plan_Loop* loop = &kept.items[each_8];
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop->size);
+    dmlops_plan_Sharing made_7;
+    dmlops_plan_shared(planning, &sets, extent, &made_7);
+    dmlops_plan_dispatch_sets(planning, &sets, &made_7, count, 1);
+    dmlops_plan_ReduceResources made_8;
+    made_8.input = *source;
+    made_8.partials = partials;
+    made_8.output = *target;
+    dmlops_out_read(planning, &made_8.input);
+    dmlops_out_read(planning, &made_8.partials);
+    dmlops_out_write(planning, &made_8.output);
+    if (told->is_each) {
+        dmlops_plan_Sharing made_9;
+        dmlops_plan_shared(planning, &sets, extent, &made_9);
+        dmlops_plan_dispatch_sets(planning, &sets, &made_9, count, 2);
+    } else {
+        dmlops_plan_Sets of_parts;
+        of_parts = sets;
+        of_parts.extent = parts;
+        dmlops_plan_Sharing made_10;
+        dmlops_plan_shared(planning, &of_parts, parts, &made_10);
+        dmlops_plan_dispatch_sets(planning, &of_parts, &made_10, count, 2);
     }
-    dmlops_plan_int_8 order;
-    dmlops_plan_packed(planning, &made_7, &order);
-    dmlops_plan_Loop_16 places;
-    places.count = 0;
-    for (int64_t place = 0; place < kept.count; ++place) {
-        const dmlops_plan_Loop* loop = &kept.items[place];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, order.items[dmlops_item(planning, place,
-            order.count)]);
-        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, loop->strides.items[dmlops_item(planning, 1,
-            loop->strides.count)]);
-        dmlops_plan_Loop made_10;
-        made_10.size = loop->size;
-        dmlops_plan_int_16_copy(&made_10.strides, &made_9);
-        dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_10);
-    }
-    dmlops_plan_ReduceResources made_11;
-    made_11.input = partials;
-    made_11.output = told->output.buffer;
-    dmlops_out_read(planning, &made_11.input);
-    dmlops_out_write(planning, &made_11.output);
-    dmlops_plan_Loop_16 made_12;
-    made_12.count = 0;
-    dmlops_plan_int_16 made_13;
-    made_13.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, sets.number);
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
-    dmlops_plan_Loop made_14;
-    made_14.size = parts;
-    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
-    dmlops_plan_Sets made_15;
-    dmlops_plan_sets_of(planning, &places, &made_12, &made_15);
-    dmlops_plan_dispatch_sets(planning, &made_15, parts, count, 1, 2);
 }
 
-/* Pass `number` over sets in parts of `extent` vectors; `count` is the number of elements of a whole set. */
-DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    int64_t count, int64_t vector, int64_t number) {
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, sets, &sharing);
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, extent);
-    int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes),
-        sharing.threads), parts);
+/* Pass `number` over sets in parts; `count` is the number of elements of a whole set. */
+DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int64_t count, int64_t number) {
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
+    int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
+        sharing->threads), parts);
     dmlops_plan_Groups found;
-    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1, &found);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing.lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)sharing.is_across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sets->extent <= block));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)(dmlops_modulo(sets->extent, block) == 0));
+    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, &found);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sharing->extent <= block));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)((dmlops_modulo(sets->extent, sharing->extent) == 0)
+        && (dmlops_modulo(sharing->extent, block) == 0)));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    if (number != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    }
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_dimensions(planning, &sets->kept, &made_1);
     dmlops_plan_Dimension_16 made_2;
     dmlops_plan_dimensions(planning, &sets->reduced, &made_2);
-    dmlops_plan_Dimension_16 kept;
-    dmlops_plan_Dimension_16_copy(&kept, &made_1);
-    dmlops_plan_Dimension_16 reduced;
-    dmlops_plan_Dimension_16_copy(&reduced, &made_2);
     dmlops_plan_ReduceParams params;
     params.sets = sets->number;
     params.extent = sets->extent;
-    params.partExtent = extent;
+    params.partExtent = sharing->extent;
     params.parts = parts;
     params.groupColumns = found.columns;
     params.count = count;
-    dmlops_plan_Dimension_16_copy(&params.kept, &kept);
-    dmlops_plan_Dimension_16_copy(&params.reduced, &reduced);
+    dmlops_plan_Dimension_16_copy(&params.kept, &made_1);
+    dmlops_plan_Dimension_16_copy(&params.reduced, &made_2);
     dmlops_put_ReduceParams(planning, &params);
     dmlops_out_dispatch(planning, &found, number == 2);
 }
@@ -32110,7 +32133,8 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* One dispatch; the definition's own passes if tensors do not fit together. */
+/* One dispatch. If rows are split, one for the partial sums of each stage of statistics and one for the outputs; the
+   definition's own passes if tensors do not fit together. */
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
@@ -32134,16 +32158,28 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1, found.reduced.count)], found.vector,
         &made_2);
     dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
+    int is_across = dmlops_plan_are_across(planning, &found.kept, &vectors);
+    int64_t rereads = dmlops_max(shader->rows.stages, 1);
     dmlops_plan_Sets sets;
-    dmlops_plan_sets_of(planning, &found.kept, &vectors, &sets);
+    dmlops_plan_Loop_16_copy(&sets.kept, &found.kept);
+    dmlops_plan_Loop_16_copy(&sets.reduced, &vectors);
+    sets.number = dmlops_plan_repeats(planning, &found.kept);
+    sets.extent = dmlops_plan_repeats(planning, &vectors);
+    sets.is_across = is_across;
+    sets.rereads = rereads;
+    int has_statistics = told->reduced.count > 0;
+    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
     dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, &sets, &sharing);
-    int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
-    int64_t extent = (told->reduced.count > 0) ? sets.extent : dmlops_min(sets.extent, dmlops_multiply(4, block));
+    dmlops_plan_shared(planning, &sets, extent, &sharing);
+    if (!has_statistics) {
+        extent = dmlops_min(extent, dmlops_multiply(dmlops_multiply(4, sharing.lanes), sharing.unroll));
+    }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    int64_t stages = (has_statistics && (parts > 1)) ? shader->rows.stages : 0;
     if (shader->kept.count > 0) {
         dmlops_plan_Buffer made_3;
-        made_3 = dmlops_out_scratch(planning, 8, 0);
+        made_3 = dmlops_out_scratch(planning, (stages > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
+            shader->rows.sums), sets.number), parts) : 8, 0);
         dmlops_out_write(planning, &made_3);
     }
     int64_t all_parts = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
@@ -32153,12 +32189,15 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->rows.number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing.lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)sharing.is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)is_across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sets.extent <= block));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <= dmlops_multiply(sharing.lanes,
+        sharing.unroll)));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), found.kept.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), vectors.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT"), (int64_t)(stages > 0));
+    dmlops_out_share(planning);
     dmlops_plan_int_16 made_4;
     made_4.count = 0;
     for (int64_t each_5 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
@@ -32185,8 +32224,11 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16_copy(&params.steps, &made_4);
     dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_6);
     dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_7);
-    dmlops_put_RowsParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
+    for (int64_t stage = 0; stage < dmlops_add(stages, 1); ++stage) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+        dmlops_put_RowsParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, stage > 0);
+    }
 }
 
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -34421,7 +34463,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -34643,7 +34685,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -34758,7 +34800,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -34908,7 +34950,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -35000,7 +35042,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -35090,7 +35132,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -35310,7 +35352,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1},
@@ -35501,7 +35543,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {1, 5, 31, 0, 32, 0, 5},
+    {1, 5, 31, 0, 32, 0, 5, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -35546,7 +35588,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3},
+    {2, 0, 7, 0, 8, 0, 3, 2, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -35632,7 +35674,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -35700,7 +35742,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 1, 0, 2, 0, 1},
+    {2, 0, 1, 0, 2, 0, 1, 1, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -35761,7 +35803,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
     {-1, -1, -1},
@@ -35864,7 +35906,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
     {-1, -1, -1},
@@ -35984,7 +36026,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
     {-1, -1, -1},
@@ -36303,7 +36345,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -36396,7 +36438,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -36519,7 +36561,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
     {-1, -1, -1},
@@ -36865,7 +36907,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -37065,7 +37107,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3},
+    {2, 0, 7, 0, 8, 0, 3, 2, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -37185,7 +37227,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
     {-1, -1, -1},
@@ -37246,7 +37288,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -37326,7 +37368,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -37425,7 +37467,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {-1, -1, -1, -1},
     {1, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -37579,7 +37621,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {-1, -1, -1, -1},
     {1, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -37906,7 +37948,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {2, 1, 2},
@@ -37998,7 +38040,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {2, 2, 2},
@@ -38106,7 +38148,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
     {-1, -1, -1},
@@ -38211,7 +38253,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {1, 5, 31, 16, 224, 0, 5},
+    {1, 5, 31, 16, 224, 0, 5, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38303,7 +38345,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38471,7 +38513,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38562,7 +38604,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {4, 0, 31, 0, 32, 192, 5},
+    {4, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38657,7 +38699,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38715,7 +38757,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38790,7 +38832,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38909,7 +38951,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {4, 0, 15, 0, 16, 96, 4},
+    {4, 0, 15, 0, 16, 96, 4, 2, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -38997,7 +39039,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {4, 0, 31, 0, 32, 192, 5},
+    {4, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -39258,7 +39300,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
     {-1, -1, -1},
@@ -39324,7 +39366,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
     {-1, -1, -1},
@@ -39411,7 +39453,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 384},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -40662,7 +40704,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -40758,7 +40800,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -40946,7 +40988,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -41023,7 +41065,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -41115,7 +41157,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3},
+    {2, 0, 7, 0, 8, 0, 3, 2, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -41235,7 +41277,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 2432},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -42736,7 +42778,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
     {-1, -1, -1},
@@ -42803,7 +42845,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -42881,7 +42923,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},

@@ -122,7 +122,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             view = _map(near, operator, functions, halves, plans)
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=view)
         else:
-            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_form(near, operator, functions, plans))
+            form = _form(near, operator, functions, halves, plans)
+            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=form)
         return {f"hlsl/{operator.slug}.hlsl": broken(text)}
 
     scheduled = [operator for operator in registry.operators if operator.schedule is not None]
@@ -261,6 +262,7 @@ class FormShader:
     called: frozenset[str]
     activations: tuple[Activation, ...]
     library: Functions
+    halves: Functions
     max_rank: int
     params: Params
     resources: tuple[Resource, ...]
@@ -269,12 +271,19 @@ class FormShader:
         """The texts of these functions, of those that the steps call, and of their dependencies."""
         return self.library.closure({*names, *self.called}, _value_types(self.tensors))
 
+    def choice(self, *names: str) -> Choice:
+        """The same, with those that suffice where all tensors are halves."""
+        values = _value_types(self.tensors)
+        return self.library.choice(self.halves, {*names, *self.called}, values, values)
+
     @property
     def bits(self) -> tuple[int, ...]:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
 
-def _form(registry: Registry, operator: Operator, functions: Functions, plans: Plans) -> FormShader:
+def _form(
+    registry: Registry, operator: Operator, functions: Functions, halves: Functions, plans: Plans
+) -> FormShader:
     schedule = operator.schedule
     assert schedule is not None
     role = {"output": tensor_of(registry, operator, schedule.output)}
@@ -306,6 +315,7 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
         called=frozenset(printer.functions.union(*(one.functions for one in activations))),
         activations=activations,
         library=functions,
+        halves=halves,
         max_rank=MAX_RANK,
         params=params_of(plans, f"{record}Params"),
         resources=resources_of(

@@ -279,7 +279,7 @@ class _Reader:
         if mapped != self._element:
             steps["map"] = ir.substitute(mapped, {self._element: x, self._shift: y})
         steps["combine"] = _COMBINED[kind](x, y, self._type)
-        if "shift" in steps and not each:
+        if "shift" in steps:
             moved = ir.Binary("*", x, self._power(y, z), self._type)
             # 0 times infinity would be NaN.
             steps["move"] = ir.Conditional(ir.Compare(">", x, self._written(0)), moved, x)

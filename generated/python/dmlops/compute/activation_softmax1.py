@@ -22,6 +22,7 @@ STEPS: dict[str, Steps] = {
         shift=lambda x, y=None, z=None, count=None: f.larger(x, y),
         map=lambda x, y=None, z=None, count=None: f.exp(x - y),
         combine=lambda x, y=None, z=None, count=None: x + y,
+        move=lambda x, y=None, z=None, count=None: f.where(x > 0, x * f.exp(y - z), x),
         finish=lambda x, y=None, z=None, count=None: f.divide(1, x),
         each_mapped=lambda x, y=None, z=None, count=None: x * y,
     ),

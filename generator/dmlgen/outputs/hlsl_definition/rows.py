@@ -69,6 +69,21 @@ class RowsPass(FormPass):
         }
 
     @property
+    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        (record,) = super().records
+        return ({**record, "stages": len(self.summing), "sums": len(self.sums)},)
+
+    @property
+    def summing(self) -> tuple[Stage, ...]:
+        """The stages that have sums."""
+        return tuple(stage for stage in self.stages if stage.sums)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """The names of all sums."""
+        return tuple(name for stage in self.stages for name, _ in stage.sums)
+
+    @property
     def told(self) -> Mapping[str, ir.Expr]:
         return {"reduced": self.reduced}
 

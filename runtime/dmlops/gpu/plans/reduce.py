@@ -26,10 +26,15 @@ from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Read, Sizes, Switches, Tensor, Written
 from .tuning import (
+    MULTIPROCESSORS,
+    REDUCTION_BUSY,
     REDUCTION_GROUPS,
     REDUCTION_LEAST_THREADS,
+    REDUCTION_LONG,
     REDUCTION_MOST_THREADS,
     REDUCTION_NEIGHBOURS,
+    REDUCTION_REREAD_GROUPS,
+    REDUCTION_REREAD_NEIGHBOURS,
     REDUCTION_THREADS,
     REDUCTION_UNROLL,
     REDUCTION_WHOLE_UNROLL,
@@ -39,7 +44,6 @@ from .types import define_tensor
 MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
 INPUT = 0  # the strides of a loop
 OUTPUT = 1
-NO_PASS = -1  # for shaders that store something per element: their one pass has no number
 WHOLE = 0
 PARTS = 1
 REST = 2
@@ -63,11 +67,13 @@ class Reduce(NamedTuple):
 
 class ReduceResources(NamedTuple):
     input: Read
+    partials: Read
     output: Written
 
 
 class ReduceParams(NamedTuple):
     sets: int
+    "or vectors of sets"
     extent: int
     "vectors of a set"
     partExtent: int
@@ -84,23 +90,29 @@ class ReduceParams(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """Sets of elements: loops from set to set, and over the vectors of a set; and the counts of both."""
+    """Sets of elements: loops from set to set, and over the vectors of a set; and the counts of both.
+
+    `is_across`: adjacent elements belong to different sets, and vectors to several of them. `rereads`: how
+    often the elements of a set are needed again after they are first read.
+    """
 
     kept: Loops
     reduced: Loops
     number: int
     extent: int
+    is_across: bool
+    rereads: int
 
 
 class Sharing(NamedTuple):
-    """How threads share sets.
+    """How threads share sets, or parts of them, of `extent` vectors.
 
-    `is_across`: adjacent elements belong to different sets. `unroll`: vectors that one thread has in flight.
-    `lanes`: the threads that share a set, as many as have `unroll` vectors to load. `threads`: those in a
-    group, few if neighbouring sets need no more, since all of them meet at barriers.
+    `unroll`: vectors that one thread has in flight. `lanes`: the threads that share a set, as many as have
+    `unroll` vectors to load. `threads`: those in a group, few if neighbouring sets need no more, since all of
+    them meet at barriers.
     """
 
-    is_across: bool
+    extent: int
     unroll: int
     lanes: int
     threads: int
@@ -111,33 +123,53 @@ def power_of_two(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-def sets_of(kept: Loops, reduced: Loops) -> Sets:
-    return Sets(kept, reduced, repeats(kept), repeats(reduced))
+def are_across(kept: Loops, reduced: Loops) -> bool:
+    """Whether adjacent elements belong to different sets."""
+    return repeats(kept) > 1 and kept[-1].strides[INPUT] < reduced[-1].strides[INPUT]
 
 
-def shared(sets: Sets) -> Sharing:
-    """How threads share sets."""
+def neighbours(sets: Sets) -> int:
+    """The sets that neighbouring threads work on."""
+    most = REDUCTION_NEIGHBOURS if sets.rereads == 0 else REDUCTION_REREAD_NEIGHBOURS
+    return min(most, power_of_two(sets.number)) if sets.is_across else 1
+
+
+def shared(sets: Sets, extent: int) -> Sharing:
+    """How threads share sets in parts of `extent` vectors."""
     most = REDUCTION_MOST_THREADS
-    is_across = sets.number > 1 and sets.kept[-1].strides[INPUT] < sets.reduced[-1].strides[INPUT]
-    is_whole = not is_across and sets.extent <= most * REDUCTION_WHOLE_UNROLL
+    number = sets.number * ceil_div(sets.extent, extent)
+    is_whole = not sets.is_across and extent <= most * REDUCTION_WHOLE_UNROLL
     unroll = REDUCTION_WHOLE_UNROLL if is_whole else REDUCTION_UNROLL
-    lanes = ceil_div(sets.extent, unroll)
-    while is_whole and unroll > 1 and 2 * lanes <= most and sets.number * lanes < REDUCTION_THREADS:
+    lanes = ceil_div(extent, unroll)
+    while is_whole and unroll > 1 and 2 * lanes <= most and number * lanes < REDUCTION_THREADS:
         unroll //= 2
-        lanes = ceil_div(sets.extent, unroll)
-    side_by_side = min(REDUCTION_NEIGHBOURS, power_of_two(sets.number)) if is_across else 1
-    lanes = min(most // side_by_side, power_of_two(lanes))
-    threads = most if is_across else max(lanes, REDUCTION_LEAST_THREADS)
-    return Sharing(is_across, unroll, lanes, threads)
+        lanes = ceil_div(extent, unroll)
+    abreast = neighbours(sets)
+    lanes = min(most // abreast, power_of_two(lanes))
+    least = 1 if sets.is_across else REDUCTION_LEAST_THREADS
+    while sets.rereads == 0 and lanes > least and number * lanes >= 2 * REDUCTION_BUSY:
+        lanes //= 2
+        unroll = REDUCTION_WHOLE_UNROLL
+    return Sharing(extent, unroll, lanes, max(abreast * lanes, REDUCTION_LEAST_THREADS))
 
 
-def part_extent(sets: Sets, sharing: Sharing) -> int:
-    """The vectors in a part of a set: all of them if there are enough sets to saturate a GPU."""
-    block = sharing.lanes * sharing.unroll
-    blocks = ceil_div(sets.extent, block)
+def part_extent(sets: Sets) -> int:
+    """The vectors in a part of a set: all of them if sets are short, or enough to saturate a GPU. Where
+    elements are read again, splitting takes a dispatch more each time, and pays only for fewer sets."""
+    sharing = shared(sets, sets.extent)
     groups = ceil_div(sets.number * sharing.lanes, sharing.threads)
-    parts = max(min(ceil_div(REDUCTION_GROUPS, groups), blocks // 2), ceil_div(blocks, MAX_BLOCKS), 1)
-    return ceil_div(blocks, parts) * block
+    parts = ceil_div(sets.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
+    most = REDUCTION_MOST_THREADS // neighbours(sets) * REDUCTION_UNROLL
+    least = most if sets.is_across else REDUCTION_LEAST_THREADS * REDUCTION_UNROLL
+    enough = REDUCTION_GROUPS if sets.rereads == 0 else MULTIPROCESSORS // (1 + sets.rereads)
+    saturating = REDUCTION_GROUPS if sets.rereads == 0 else REDUCTION_REREAD_GROUPS
+    if sets.extent > most * REDUCTION_LONG and groups < enough:
+        parts = max(min(ceil_div(saturating, groups), ceil_div(sets.extent, least)), parts)
+    if parts == 1:
+        return sets.extent
+    size = ceil_div(sets.extent, parts)
+    step = most if size > most else least
+    return ceil_div(size, step) * step
 
 
 def packed(sizes: Sizes) -> Sizes:
@@ -173,14 +205,18 @@ def loops_over(told: Reduce, of_axes: bool) -> Loops:
     return [Loop(loop.size, [loop.strides[INPUT], loop.strides[OUTPUT]]) for loop in loops]
 
 
-def vector_of(told: Reduce, kept: Loops, reduced: Loops) -> int:
+def vector_of(told: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int:
     """The elements of a vector: adjacent in the input, and in the output if it has as many elements."""
-    inner = reduced[-1]
+    inner = kept[-1] if is_across else reduced[-1]
+    other = reduced[-1] if is_across else kept[-1]
+    outer: Loops = [other]
+    for loop in kept[:-1]:
+        outer.append(loop)
+    for loop in reduced[:-1]:
+        outer.append(loop)
     vector = 0
     for tensor in range(2 if told.is_each else 1):
-        others: Words = [loop.strides[tensor] for loop in kept]
-        for loop in reduced[:-1]:
-            others.append(loop.strides[tensor])
+        others: Words = [loop.strides[tensor] for loop in outer if loop.size > 1]
         vector = gcd(vector, vector_width(told.input.bits, inner.size, inner.strides[tensor], others))
     return vector
 
@@ -191,57 +227,67 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
     check_span(out, told.output)
     kept = loops_over(told, False)
     reduced = loops_over(told, True)
-    vector = vector_of(told, kept, reduced)
-    vectors: Loops = reduced[:-1]
-    vectors.append(in_steps(reduced[-1], vector))
-    sets = sets_of(kept, vectors)
-    count = sets.extent * vector
+    is_across = are_across(kept, reduced)
+    vector = vector_of(told, kept, reduced, is_across)
+    count = repeats(reduced)
     if count >= COUNT_LIMIT // 2:
         out.refuse(Reason.LARGE_SETS, NO_MEMBER, count)
+    if is_across:
+        kept[-1] = in_steps(kept[-1], vector)
+    else:
+        reduced[-1] = in_steps(reduced[-1], vector)
+    rereads = 1 if told.is_each or told.shifts else 0
+    sets = Sets(kept, reduced, repeats(kept), repeats(reduced), is_across, rereads)
     define_tensor(out, told.input)
     define_tensor(out, told.output)
     for switch in told.switches:
         out.define(switch.name, switch.value)
+    out.define("VECTOR", vector)
+    out.define("ACROSS", int(is_across))
     out.share()
 
-    extent = sets.extent
-    if not told.is_each:
-        extent = part_extent(sets, shared(sets))
+    extent = part_extent(sets)
     parts = ceil_div(sets.extent, extent)
+    source, target = told.input.buffer, told.output.buffer
     if parts == 1:
-        out.bind(ReduceResources(input=told.input.buffer, output=told.output.buffer))
-        dispatch_sets(out, sets, sets.extent, count, vector, NO_PASS if told.is_each else WHOLE)
+        out.bind(ReduceResources(input=source, partials=source, output=target))
+        dispatch_sets(out, sets, shared(sets, extent), count, WHOLE)
         return
     word = 8 if told.input.bits == 64 else 4
     state = 2 * word if told.chooses or told.shifts else word
-    partials = out.scratch(sets.number * parts * state)
-    out.bind(ReduceResources(input=told.input.buffer, output=partials))
-    dispatch_sets(out, sets, extent, count, vector, PARTS)
-    order = packed([loop.size for loop in kept])
-    places: Loops = [Loop(loop.size, [order[place], loop.strides[OUTPUT]]) for place, loop in enumerate(kept)]
-    out.bind(ReduceResources(input=partials, output=told.output.buffer))
-    dispatch_sets(out, sets_of(places, [Loop(parts, [sets.number, 0])]), parts, count, 1, REST)
+    partials = out.scratch(sets.number * parts * state * (vector if is_across else 1))
+    out.bind(ReduceResources(input=source, partials=source, output=partials))
+    dispatch_sets(out, sets, shared(sets, extent), count, PARTS)
+    out.bind(ReduceResources(input=source, partials=partials, output=target))
+    if told.is_each:
+        dispatch_sets(out, sets, shared(sets, extent), count, REST)
+    else:
+        of_parts = sets._replace(extent=parts)
+        dispatch_sets(out, of_parts, shared(of_parts, parts), count, REST)
 
 
-def dispatch_sets(out: Planning, sets: Sets, extent: int, count: int, vector: int, number: int) -> None:
-    """Pass `number` over sets in parts of `extent` vectors; `count` is the number of elements of a whole
-    set."""
-    sharing = shared(sets)
-    parts = ceil_div(sets.extent, extent)
+def dispatch_sets(out: Planning, sets: Sets, sharing: Sharing, count: int, number: int) -> None:
+    """Pass `number` over sets in parts; `count` is the number of elements of a whole set."""
+    parts = ceil_div(sets.extent, sharing.extent)
     block = sharing.lanes * sharing.unroll
     groups = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
     found = grid(out, groups * sharing.threads, sharing.threads, 1)
+    out.define("PASS", number)
     out.define("NUM_THREADS", sharing.threads)
     out.define("LANES", sharing.lanes)
-    out.define("ACROSS", int(sharing.is_across))
     out.define("UNROLL", sharing.unroll)
-    out.define("WHOLE", int(sets.extent <= block))
-    out.define("EVEN", int(sets.extent % block == 0))
+    out.define("WHOLE", int(sharing.extent <= block))
+    out.define("EVEN", int(sets.extent % sharing.extent == 0 and sharing.extent % block == 0))
     out.define("KEPT_RANK", len(sets.kept))
     out.define("REDUCED_RANK", len(sets.reduced))
-    out.define("VECTOR", vector)
-    if number != NO_PASS:
-        out.define("PASS", number)
-    kept, reduced = dimensions(sets.kept), dimensions(sets.reduced)
-    params = ReduceParams(sets.number, sets.extent, extent, parts, found.columns, count, kept, reduced)
+    params = ReduceParams(
+        sets.number,
+        sets.extent,
+        sharing.extent,
+        parts,
+        found.columns,
+        count,
+        dimensions(sets.kept),
+        dimensions(sets.reduced),
+    )
     out.dispatch(params, found, number == REST)

@@ -67,7 +67,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
         SumsPass(5, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5, False),
         SumsPass(6, 6, 5, 0, 2, 4, 4, 3, 1, True, 8, 4, True),

@@ -25,10 +25,11 @@ from .loops import (
     in_steps,
     lone,
     merged,
+    repeats,
     vector_width,
 )
 from .planning import Planning
-from .reduce import sets_of, shared
+from .reduce import Sets, are_across, part_extent, shared
 from .told import Sizes
 from .tuning import ROWS_PART
 
@@ -170,7 +171,8 @@ def of_tensors(loops: Loops) -> Dimensions:
 
 
 def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """One dispatch; the definition's own passes if tensors do not fit together."""
+    """One dispatch. If rows are split, one for the partial sums of each stage of statistics and one for the
+    outputs; the definition's own passes if tensors do not fit together."""
     if told.is_double or not fits(told, shader):
         plan_definition(out, told, shader)
         return
@@ -180,24 +182,31 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     tell_vectors(out, told, shader, found)
     vectors: Loops = found.reduced[:-1]
     vectors.append(in_steps(found.reduced[-1], found.vector))
-    sets = sets_of(found.kept, vectors)
-    sharing = shared(sets)
-    block = sharing.lanes * sharing.unroll
-    extent = sets.extent if len(told.reduced) > 0 else min(sets.extent, ROWS_PART * block)
+    is_across = are_across(found.kept, vectors)
+    rereads = max(shader.rows.stages, 1)
+    sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, rereads)
+    has_statistics = len(told.reduced) > 0
+    extent = part_extent(sets) if has_statistics else sets.extent
+    sharing = shared(sets, extent)
+    if not has_statistics:
+        extent = min(extent, ROWS_PART * sharing.lanes * sharing.unroll)
     parts = ceil_div(sets.extent, extent)
+    stages = shader.rows.stages if has_statistics and parts > 1 else 0
     if len(shader.kept) > 0:
-        out.write(out.scratch(8))
+        out.write(out.scratch(4 * shader.rows.sums * sets.number * parts if stages > 0 else 8))
     all_parts = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
     groups = grid(out, all_parts * sharing.threads, sharing.threads, 1)
     out.define("PASS", shader.rows.number)
     out.define("NUM_THREADS", sharing.threads)
     out.define("LANES", sharing.lanes)
-    out.define("ACROSS", int(sharing.is_across))
+    out.define("ACROSS", int(is_across))
     out.define("UNROLL", sharing.unroll)
-    out.define("WHOLE", int(sets.extent <= block))
+    out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
     out.define("VECTOR", found.vector)
     out.define("KEPT_RANK", len(found.kept))
     out.define("REDUCED_RANK", len(vectors))
+    out.define("SPLIT", int(stages > 0))
+    out.share()
     params = RowsParams(
         known.lists,
         known.activations,
@@ -212,4 +221,6 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
         of_tensors(found.kept),
         of_tensors(vectors),
     )
-    out.dispatch(params, groups, False)
+    for stage in range(stages + 1):
+        out.define("STAGE", stage)
+        out.dispatch(params, groups, stage > 0)

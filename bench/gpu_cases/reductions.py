@@ -1,0 +1,35 @@
+"""Reductions of images, and of few wide rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .case import Case, Torch, drawn, tensor
+
+
+def reductions() -> Iterator[Case]:
+    """Sums and extremes of channels and of planes, and the softmax of a language model's vocabulary."""
+    sizes = (32, 64, 112, 112)
+
+    def reduced(name: str, function: str, axes: tuple[int, ...], data_type: str, torch: Torch) -> Case:
+        kept = [1 if axis in axes else size for axis, size in enumerate(sizes)]
+        return drawn(
+            f"{name} {'x'.join(map(str, sizes))} {data_type}", "REDUCE",
+            {"InputTensor": tensor(sizes, data_type), "OutputTensor": tensor(kept, data_type)},
+            torch, Function=function, Axes=list(axes),
+        )  # fmt: skip
+
+    for data_type in ("float32", "float16"):
+        yield reduced("sum of channels", "SUM", (1,), data_type, lambda torch, x: torch.sum(x, 1, True))
+        yield reduced("max of planes", "MAX", (2, 3), data_type, lambda torch, x: torch.amax(x, (2, 3), True))
+        scores = tensor((8, 21, 512, 512), data_type)
+        yield drawn(
+            f"argmax of channels 8x21x512x512 {data_type}", "ARGMAX",
+            {"InputTensor": scores, "OutputTensor": tensor((8, 1, 512, 512), "int64")},
+            lambda torch, x: torch.argmax(x, 1, True), Axes=[1], AxisDirection="INCREASING",
+        )  # fmt: skip
+        words = tensor((1, 128256), data_type)
+        yield drawn(
+            f"softmax 1x128256 {data_type}", "ACTIVATION_SOFTMAX1",
+            {"InputTensor": words, "OutputTensor": words}, lambda torch, x: torch.softmax(x, 1), Axes=[1],
+        )  # fmt: skip
