@@ -17,7 +17,7 @@ from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import bytes as of_bytes
-from dmlops.gpu.plans import matrices
+from dmlops.gpu.plans import matrices, sliding
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.occupancy import UnitTile
 from dmlops.gpu.work import Work
@@ -26,6 +26,14 @@ from schedule_cases import Variant
 from test_hlsl import instructions, validate
 
 __all__ = ["device"]
+
+
+@pytest.fixture(autouse=True)
+def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of convolutions that are small enough for a test; windows would slide there."""
+    monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
+    monkeypatch.setattr(sliding, "SLIDING_POINTS", 0)
+
 
 LEFT = "ATensor[at[:r - 1] + [k]]"
 ZERO = "zero(AZeroPointTensor, row_axis(AZeroPointTensor), at[r - 2])"
@@ -152,6 +160,43 @@ WINDOWS = {
         OutputZeroPointTensor=of("UINT8", 1, 1, 1, 1),
     ),
 }  # fmt: skip
+QUANTIZED_WINDOW = INPUT_POINT | {
+    "InputScaleTensor": of(F, 1, 1, 1, 1),
+    "FilterScaleTensor": of(F, 1, 16, 1, 1),
+    "BiasTensor": of("INT32", 1, 16, 1, 1),
+    "OutputScaleTensor": of(F, 1, 1, 1, 1),
+    "OutputZeroPointTensor": of("UINT8", 1, 1, 1, 1),
+    "GroupCount": 16,
+}
+SLIDING = {
+    "by channel": convolution(
+        "ConvolutionInteger", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3), "INT32", GroupCount=16,
+        **INPUT_POINT, FilterZeroPointTensor=of(S, 1, 16, 1, 1),
+    ),
+    "by channel, odd": convolution(
+        "ConvolutionInteger", of(S, 2, 16, 13, 15), of("UINT8", 16, 1, 5, 5), "INT32", GroupCount=16
+    ),
+    "quantized by channel": convolution(
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3), "UINT8",
+        **QUANTIZED_WINDOW,
+    ),
+    "quantized by channel, in pairs": convolution(
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 10), of(S, 16, 1, 3, 3), "UINT8",
+        **QUANTIZED_WINDOW,
+    ),
+    "quantized by channel, every other, odd": convolution(
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 13, 15), of(S, 16, 1, 3, 3), "UINT8", Strides=2,
+        **QUANTIZED_WINDOW,
+    ),
+    "groups of four": convolution(
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 4, 3, 3), "UINT8",
+        **QUANTIZED_WINDOW | {"GroupCount": 4}, FilterZeroPointTensor=of(S, 1, 16, 1, 1),
+    ),
+    "a line by channel": convolution(
+        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 20, 1, 5), "INT32", GroupCount=20,
+        InputZeroPointTensor=of("UINT8", 1),
+    ),
+}  # fmt: skip
 LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3), "INT32")
 """Of floats, the filter would be put in order first."""
 
@@ -168,7 +213,7 @@ def passes(desc: Any) -> list[int]:
 
 
 def multiplying(desc: Any, capabilities: Capability = NO_CAPABILITIES) -> dict[str, Any]:
-    """The macros of the dispatch that multiplies."""
+    """The macros of the dispatch that multiplies the tiles of a product."""
     (found,) = (one for one in gpu.planned(desc, capabilities).dispatches if one.defines["PASS"] == 1)
     return dict(found.defines)
 
@@ -176,21 +221,23 @@ def multiplying(desc: Any, capabilities: Capability = NO_CAPABILITIES) -> dict[s
 def test_what_is_worth_a_tile() -> None:
     for name, desc in (CASES | WINDOWS).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
-        assert passes(desc) == [3] * (name in ORDERED) + [1] + [2] * (name in IN_PARTS), name
+        first = 2 if name in WINDOWS else 1
+        in_order = [first + 2] * (name in ORDERED)
+        assert passes(desc) == in_order + [first] + [first + 1] * (name in IN_PARTS), name
     small = product("MatrixMultiplyInteger", of(S, 8, 8), of(S, 8, 8), "INT32")
     wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), F, **SCALES)
     long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8), "INT32")
-    few = convolution("ConvolutionInteger", of(S, 1, 16, 24, 24), of(S, 16, 1, 3, 3), "INT32", GroupCount=16)
     gaps = of(S, 20, 16, 3, 3, strides=(256, 16, 4, 1))  # between rows of the window
     uneven = convolution("ConvolutionInteger", of(S, 2, 16, 9, 10), gaps, "INT32")
-    assert [passes(one) for one in (small, wide, long, few)] == [[0]] * 4
-    assert [passes(one) for one in (uneven, LARGE)] == [[3, 1]] * 2
+    assert [passes(one) for one in (small, wide, long)] == [[0]] * 3
+    assert [passes(one) for one in (uneven, LARGE)] == [[4, 2]] * 2
 
 
-def test_c_plans_the_same(tmp_path: Path) -> None:
+def test_c_plans_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     library = Library(tmp_path)
     more = product("MatrixMultiplyInteger", of(S, 4096, 64), of("UINT8", 64, 4096), "INT32", "aB")
-    for name, desc in (CASES | WINDOWS | {"more": more, "large": LARGE}).items():
+    for name, desc in (CASES | WINDOWS | SLIDING | {"more": more, "large": LARGE}).items():
         for capabilities in (NO_CAPABILITIES, UNITS, DOTS, BOTH):
             assert library.plan(desc, capabilities) == expected(desc, capabilities), name
 
@@ -235,6 +282,35 @@ def test_tiles_give_what_the_definition_gives(
     monkeypatch.setattr(matrices, "TILE_PRODUCTS", 2**40)
     assert passes(desc) == [0]
     assert run_in_guard_zones(device, desc, inputs)["OutputTensor"].tobytes() == found.tobytes()
+
+
+@pytest.mark.parametrize("sharing", ["alone", "in blocks", "with others"])
+@pytest.mark.parametrize("name", SLIDING)
+def test_windows_with_few_filters_slide(
+    name: str, sharing: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over single elements, blocks for several filters, or with several threads to a window."""
+    if sharing == "in blocks":
+        monkeypatch.setattr(sliding, "BLOCK_BUSY", 1)
+        monkeypatch.setattr(sliding, "BLOCK_FEW", 1)
+    if sharing == "with others":
+        monkeypatch.setattr(sliding, "BLOCK_PLACES", 0)
+    desc = SLIDING[name]
+    (dispatch,) = gpu.planned(desc).dispatches
+    assert dispatch.defines["IN_BLOCKS"] == (sharing != "with others")
+    inputs = inputs_of(desc)
+    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
+    np.testing.assert_array_equal(found, reference.run(desc, inputs)["OutputTensor"])
+    assert gpu.run(desc, inputs, device)["OutputTensor"].tobytes() == found.tobytes(), "not twice the same"
+
+
+def test_small_convolutions_slide(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    for name, desc in WINDOWS.items():
+        assert passes(desc) == [1], name
+        inputs = inputs_of(desc)
+        found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
+        np.testing.assert_array_equal(found, reference.run(desc, inputs)["OutputTensor"], name)
 
 
 def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +448,7 @@ def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
         parsed = list(instructions(code))
         assert {operands[0] for opcode, operands in parsed if opcode == 17} <= CAPABILITIES
         is_for_units = dispatch.defines.get("MATRIX_UNITS", 0) == 1
-        assert is_for_units == (dispatch.defines["PASS"] == 1 and name != "quantized, odd")
+        assert is_for_units == (dispatch.defines["PASS"] == (2 if name in WINDOWS else 1))
         needed = {"cooperativeMatrix", "vulkanMemoryModel", "shaderInt8"}
         assert (needed <= set(compiler.optional_features(code))) == is_for_units
         widths = {operands[1] for opcode, operands in parsed if opcode == 21}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .case import Case, drawn, tensor
+import numpy as np
+
+from .case import Case, Torch, drawn, size_of, tensor, uniform
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ CONVOLUTIONS = (
 
 
 UNUSUAL = (
-    *(Layer(128, 56, 128, 3, 1, 32), Layer(512, 14, 512, 3, 1, 32), Layer(240, 28, 240, 1, 1, 3)),
+    *(Layer(128, 56, 128, 3, 1, 32), Layer(256, 28, 256, 3, 1, 32), Layer(512, 14, 512, 3, 1, 32)),
+    Layer(240, 28, 240, 1, 1, 3),
     *(Layer(256, 28, 256, 3, images=8, dilation=2), Layer(2048, 33, 256, 3, images=2, dilation=12)),
     *(Layer(320, 64, 320, 3, images=2), Layer(640, 32, 640, 3, images=2), Layer(1280, 8, 1280, 3, images=2)),
     *(Layer(4, 64, 320, 3, images=2), Layer(320, 64, 4, 3, images=2), Layer(128, 512, 3, 3, images=1)),
@@ -244,3 +248,78 @@ def of_bytes() -> Iterator[Case]:
     yield convolution(64, 56, 256, 1)
     yield convolution(64, 56, 64, 3)
     yield convolution(256, 14, 256, 3)
+    yield quantized_product(512, 4096, 4096)
+    for layer in (Layer(64, 56, 256, 1), Layer(128, 56, 128, 3, 1, 128), Layer(960, 7, 960, 3, 1, 960)):
+        yield quantized_convolution(layer)
+
+
+POINT = 3
+
+
+def quantized_product(rows: int, depth: int, columns: int) -> Case:
+    def run(torch: Any, a: Any, b: Any, *_: Any) -> Any:
+        return rounded(torch, torch._int_mm(a, b) - POINT * b.sum(0, dtype=torch.int32), depth)
+
+    tensors = {
+        "ATensor": tensor((rows, depth), "int8"),
+        "BTensor": tensor((depth, columns), "int8"),
+        "OutputTensor": tensor((rows, columns), "int8"),
+    }
+    return quantized(
+        f"quantized product {rows}x{depth}x{columns}", "QUANTIZED_LINEAR_MATRIX_MULTIPLY", tensors, depth, run
+    )
+
+
+def quantized_convolution(layer: Layer) -> Case:
+    """One that preserves the size."""
+    padding, own = layer.window // 2, layer.channels // layer.groups
+
+    def run(torch: Any, x: Any, w: Any, *_: Any) -> Any:
+        total = torch.nn.functional.conv2d(
+            x.float() - POINT, w.float(), None, 1, padding, 1, layer.groups
+        )  # whose sums floats hold
+        return rounded(torch, total, own * layer.window**2)
+
+    members = layer.members("FORWARD", padding, padding)
+    for one in ("Mode", "Direction", "OutputPadding"):
+        del members[one]
+    return quantized(
+        f"quantized convolution {layer.name}",
+        "QUANTIZED_LINEAR_CONVOLUTION",
+        layer.tensors((layer.filters, own), layer.size, "int8"),
+        own * layer.window**2,
+        run,
+        **members,
+    )
+
+
+def scale_for(depth: int) -> float:
+    """A power of 2, so that quotients are exact, by which sums of that many products come near 127."""
+    return 2.0 ** (7 + math.ceil(math.log2(depth) / 2))
+
+
+def rounded(torch: Any, total: Any, depth: int) -> Any:
+    return (total.float() / scale_for(depth)).round().clamp(-128, 127).to(torch.int8)
+
+
+def quantized(
+    name: str, operator: str, tensors: dict[str, dict[str, Any]], depth: int, torch: Torch, **members: Any
+) -> Case:
+    """Of bytes with scales and with a zero point of the first factor, POINT."""
+    left, right, output = (one.removesuffix("Tensor") for one in tensors)
+    one = [1] * len(tensors[f"{left}Tensor"]["Sizes"])
+    values = {
+        f"{left}ScaleTensor": np.ones(one, np.float32),
+        f"{left}ZeroPointTensor": np.full(one, POINT, np.int8),
+        f"{right}ScaleTensor": np.ones(one, np.float32),
+        f"{output}ScaleTensor": np.full(one, scale_for(depth), np.float32),
+    }
+    told = {key: tensor(one, value.dtype.name) for key, value in values.items()}
+    factors = {f"{key}Tensor": tensors[f"{key}Tensor"]["Sizes"] for key in (left, right)}
+
+    def arrays() -> dict[str, np.ndarray]:
+        return {
+            key: uniform(sizes, "int8", seed) for seed, (key, sizes) in enumerate(factors.items())
+        } | values
+
+    return Case(name, operator, tensors | told | members, arrays, torch, size_of(*tensors.values()))

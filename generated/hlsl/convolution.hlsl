@@ -48,6 +48,7 @@
 //   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
+//   FILTERS    adjacent rows of FilterTensor for each of which a thread computes a block, from elements loaded once
 //   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
@@ -128,12 +129,12 @@
 
 #if PASS == 1
 typedef FILTER_STORED LeftBuffer;
-#if WINDOW_VECTOR == 1
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED RightBuffer;
 #else
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
 #endif
-#if OUTPUT_VECTOR == 1
+#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputBuffer;
 #else
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
@@ -195,7 +196,7 @@ struct Dimension
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    Dimension sizes[OUTPUT_RANK];  // of the output
+    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -742,6 +743,9 @@ float WideToFloat(uint64_t x)
 // Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
@@ -1698,7 +1702,7 @@ float Folded(List at, uint first, uint step)
             const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
             const uint offset = Reached(layer, top, left, isInside);
             if (isInside && isWhole)
-#if WINDOW_VECTOR == 1
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
                 result = With(result, TermOf(LoadInput(offset)), WeightAt(layer, y, x));
 #else
                 result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]),
@@ -1733,7 +1737,12 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
+#if OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#else
     outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
 #endif
 }
 
@@ -1743,6 +1752,7 @@ static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT -
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int blockSize = FILTERS * BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end.
@@ -1757,6 +1767,13 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
+#elif INPUT_BITS < 16
+        {
+            const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
+            [unroll]
+            for (int b = 0; b < WINDOW_VECTOR; b++)
+                some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
+        }
 #else
             some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
@@ -1771,18 +1788,19 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
 
 #if SHARES > 1
 static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first of each block
-groupshared float results[(BLOCK + 1) * helpers];
+groupshared float results[(blockSize + 1) * helpers];
 #endif
 
 // An element of the block that starts at `start`, by its number. False beyond the edge.
 bool IsWithin(List start, int n, out List at)
 {
     at = start;
+    at.entries[ROW_AXIS] += n / BLOCK;
     at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
     at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
     bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
 #if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE % BLOCK_ROWS;
     isInside = isInside && at.entries[WINDOW_AXIS + yAxis] < (int)sizes[WINDOW_AXIS + yAxis].size;
 #endif
     return isInside;
@@ -1795,36 +1813,34 @@ void FoldBlock(uint group, uint thread)
     uint plane;
     List at = FirstOf(item, plane);
     const bool isThere = plane < planes;
+    at.entries[ROW_AXIS] *= FILTERS;
     const Origin origin = OriginOf(at);
     const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    float totals[BLOCK_ROWS][BLOCK_LINE];
-    int j, c;
+    float totals[blockSize];
+    int n;
     [unroll]
-    for (j = 0; j < BLOCK_ROWS; j++)
-        [unroll]
-        for (c = 0; c < BLOCK_LINE; c++)
-        {
-            totals[j][c] = 0;
-        }
+    for (n = 0; n < blockSize; n++)
+    {
+        totals[n] = 0;
+    }
     bool isNonFinite = false;  // whether there is an infinity or NaN among the weights
     [loop]
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
-        const Layer layer = LayerOf(origin, number);
-        float factors[WINDOW_HEIGHT * WINDOW_WIDTH][BLOCK_CHANNELS];
+        Layer layer = LayerOf(origin, number);
+        float factors[FILTERS * BLOCK_CHANNELS][WINDOW_HEIGHT * WINDOW_WIDTH];
         [unroll]
-        for (uint channel = 0; channel < BLOCK_CHANNELS; channel++)
+        for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
         {
-            Layer own = layer;
-            own.weights += ADJACENT_AXIS == ROW_AXIS ? channel * weightsGroupStep : 0;  // a group has a single row
             [unroll]
-            for (uint n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
+            for (n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
             {
-                const float factor = WeightAt(own, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
-                isNonFinite = isNonFinite || (asuint(factor) & 0x7f800000) == 0x7f800000;
-                factors[n][channel] = factor;
+                factors[f][n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
+                isNonFinite = isNonFinite || (asuint(factors[f][n]) & 0x7f800000) == 0x7f800000;
             }
+            // of channels, a group has a single row
+            layer.weights += BLOCK_CHANNELS == 1 ? weightsRowStep : ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0;
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -1833,13 +1849,13 @@ void FoldBlock(uint group, uint thread)
             bool isThere[vectors];
             FetchRow(layer, top + r, left, terms, isThere);
             [unroll]
-            for (j = 0; j < BLOCK_ROWS; j++)
+            for (int j = 0; j < BLOCK_ROWS; j++)
             {
                 const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
                 if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
-                    for (c = 0; c < BLOCK_LINE; c++)
+                    for (int c = 0; c < BLOCK_LINE; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
@@ -1848,7 +1864,12 @@ void FoldBlock(uint group, uint thread)
                             const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            totals[j][c] = With(totals[j][c], terms[place], factors[y * WINDOW_WIDTH + x][channel]);
+                            n = j * BLOCK_LINE + c;
+                            [unroll]
+                            for (uint f = 0; f < FILTERS; f++)
+                                totals[f * BLOCK + n] =
+                                    With(totals[f * BLOCK + n], terms[place],
+                                    factors[f * BLOCK_CHANNELS + channel][y * WINDOW_WIDTH + x]);
                         }
                 }
             }
@@ -1857,12 +1878,11 @@ void FoldBlock(uint group, uint thread)
 
 #if SHARES > 1
     // The first thread of each block adds up the shares.
-    uint n;
     if (share > 0)
     {
         [unroll]
-        for (n = 0; n < BLOCK; n++)
-            results[n * helpers + thread - across] = totals[n / BLOCK_LINE][n % BLOCK_LINE];
+        for (n = 0; n < blockSize; n++)
+            results[n * helpers + thread - across] = totals[n];
         results[n * helpers + thread - across] = isNonFinite ? 1 : 0;
     }
     GroupMemoryBarrierWithGroupSync();
@@ -1872,8 +1892,8 @@ void FoldBlock(uint group, uint thread)
         for (uint helper = thread; helper < helpers; helper += across)
         {
             [unroll]
-            for (n = 0; n < BLOCK; n++)
-                totals[n / BLOCK_LINE][n % BLOCK_LINE] += results[n * helpers + helper];
+            for (n = 0; n < blockSize; n++)
+                totals[n] += results[n * helpers + helper];
             isNonFinite = isNonFinite || results[n * helpers + helper] != 0;
         }
     }
@@ -1888,7 +1908,7 @@ void FoldBlock(uint group, uint thread)
     if (isNonFinite)
     {
         [loop]
-        for (int n = 0; n < BLOCK; n += OUTPUT_VECTOR)
+        for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
         {
             if (!IsWithin(start, n, at))
                 continue;
@@ -1905,13 +1925,13 @@ void FoldBlock(uint group, uint thread)
         return;
     }
     OVER_ELEMENTS
-    for (int n = 0; n < BLOCK; n += OUTPUT_VECTOR)
+    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
     {
         float some[OUTPUT_VECTOR];
         [unroll]
         for (int i = 0; i < OUTPUT_VECTOR; i++)
         {
-            some[i] = totals[n / BLOCK_LINE][n % BLOCK_LINE + i];
+            some[i] = totals[n + i];
         }
         if (!IsWithin(start, n, at))
             continue;

@@ -31,7 +31,7 @@
 //   WAVE_COLUMNS  columns, likewise
 //   AHEAD      tiles prefetched into registers, 1 or 2
 //   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
-//   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
+//   IN_PARTS   1 if sums go to `scratch`, because k is split or matrix units cannot store the output's bytes; else 0
 //   MATRIX_UNITS  1, in pass 1 and for Vulkan only: bytes are multiplied by matrix units, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
 //              integers to 8 (examples/README.md)
@@ -139,12 +139,6 @@ struct Dimension
     int k2;
     int rowAxis2;
     int columnAxis2;
-    int outputDimensionCount;
-    int max_;
-    int outputDimensionCount2;
-    int bScaleDimensionCount;
-    int max_2;
-    int bZeroPointDimensionCount;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2];
@@ -173,12 +167,6 @@ struct Dimension
     int k2;
     int rowAxis2;
     int columnAxis2;
-    int outputDimensionCount;
-    int max_;
-    int outputDimensionCount2;
-    int bScaleDimensionCount;
-    int max_2;
-    int bZeroPointDimensionCount;
 #endif
 };
 
@@ -468,6 +456,9 @@ float WideToFloat(uint64_t x)
 // Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
@@ -868,8 +859,9 @@ List Entries5(List at)
     result.length = ASCALE_SIZES_LENGTH;
     [unroll]
     for (int v0 = 0; v0 < ASCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == max_ && Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, outputDimensionCount) : 0;
+        result.entries[v0] = v0 == max((int)(ASCALE_SIZES_LENGTH - 2), (int)0)
+            && Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), v0) != 1
+            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
     return result;
 }
 
@@ -879,9 +871,9 @@ List Entries6(List at)
     result.length = BSCALE_SIZES_LENGTH;
     [unroll]
     for (int v0 = 0; v0 < BSCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == bScaleDimensionCount
+        result.entries[v0] = v0 == BSCALE_SIZES_LENGTH - 1
             && Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, outputDimensionCount2) : 0;
+            ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
     return result;
 }
 
@@ -891,8 +883,9 @@ List Entries7(List at)
     result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == max_2 && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1],
-            AZERO_POINT_SIZES_LENGTH), v1) != 1 ? Entry(at, outputDimensionCount) : 0;
+        result.entries[v1] = v1 == max((int)(AZERO_POINT_SIZES_LENGTH - 2), (int)0)
+            && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), v1) != 1
+            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
     return result;
 }
 
@@ -911,9 +904,9 @@ List Entries8(List at)
     result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == bZeroPointDimensionCount
+        result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
             && Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, outputDimensionCount2) : 0;
+            ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
     return result;
 }
 
@@ -925,6 +918,18 @@ int64_t Chosen3(List at)
     }
     return 0;
 }
+
+#if PASS >= 1
+int LeftLess(List at)
+{
+    return (int)Chosen2(at);
+}
+
+int RightLess(List at)
+{
+    return (int)Chosen3(at);
+}
+#endif
 
 #if PASS >= 1
 // The output coordinate of an element
@@ -1009,19 +1014,6 @@ void AddParts(uint item)
     }
 }
 #endif
-#endif
-
-#if PASS >= 1
-// The zero points
-int LeftLess(List at)
-{
-    return (int)Chosen2(at);
-}
-
-int RightLess(List at)
-{
-    return (int)Chosen3(at);
-}
 #endif
 
 #if PASS == 1
@@ -1609,7 +1601,8 @@ void Contract(uint item, uint thread)
             break;
     }
 
-    // Each wave's sums go through its own part of shared memory, 16 x 16 at a time.
+    // Each wave's sums go through its own part of shared memory, 16 x 16 at a time. The epilogue is long: unrolled, its
+    // instructions would not fit a multiprocessor's cache.
 #if LEFT_SUMS
     PutLeftSums(thread, leftSums);
 #endif
@@ -1618,21 +1611,27 @@ void Contract(uint item, uint thread)
 #endif
     ControlBarrier(2, 2, EXCHANGED);
     const uint own = wave * 16 * sumPitch;
-    [unroll]
+    [loop]
     for (j = 0; j < WAVE_COLUMNS / 16; j++)
     {
         const uint column = waveLeft + j * 16 + lane % 4 * 4;
         const Four four = FourAt(number, left, column);
-        [unroll]
+        [loop]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
-            PutSums(own, totals[i][j]);
-            ControlBarrier(3, 3, EXCHANGED);
+            // Matrices in registers cannot be indexed by a variable.
             [unroll]
-            for (uint n = 0; n < 2; n++)
+            for (uint m = 0; m < WAVE_ROWS / 16; m++)
+                [unroll]
+                for (uint n = 0; n < WAVE_COLUMNS / 16; n++)
+                    if (i == m && j == n)
+                        PutSums(own, totals[m][n]);
+            ControlBarrier(3, 3, EXCHANGED);
+            [loop]
+            for (uint half = 0; half < 2; half++)
             {
                 // an order without bank conflicts
-                const uint eighth = lane / 4, y = n * 8 + (eighth & 4) + (eighth & 1) * 2 + (eighth & 2) / 2;
+                const uint eighth = lane / 4, y = half * 8 + (eighth & 4) + (eighth & 1) * 2 + (eighth & 2) / 2;
                 const int4 sums = (int4)LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE);
                 StoreFour(part, number, end - begin, top, waveTop + i * 16 + y, left + column, four, sums);
             }

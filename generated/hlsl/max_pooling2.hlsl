@@ -67,12 +67,12 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 2
-#if WINDOW_VECTOR == 1
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED WindowBuffer;
 #else
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
 #endif
-#if OUTPUT_VECTOR == 1
+#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputBuffer;
 #else
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
@@ -96,7 +96,7 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 2
-    Dimension sizes[OUTPUT_RANK];  // of the output
+    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -418,6 +418,9 @@ float WideToFloat(uint64_t x)
 // Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
@@ -880,7 +883,7 @@ INPUT_VALUE Folded(List at, uint first, uint step)
             const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
                 isInside);
             if (isInside)
-#if WINDOW_VECTOR == 1
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
                 result = With(result, TermOf(LoadInput(offset)));
 #else
                 result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]));
@@ -914,7 +917,12 @@ void StoreVector(List at, INPUT_VALUE totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
+#if OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#else
     outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
 #endif
 }
 
@@ -924,6 +932,7 @@ static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT -
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int blockSize = BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end.
@@ -938,6 +947,13 @@ void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
+#elif INPUT_BITS < 16
+        {
+            const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
+            [unroll]
+            for (int b = 0; b < WINDOW_VECTOR; b++)
+                some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
+        }
 #else
             some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
@@ -958,7 +974,7 @@ bool IsWithin(List start, int n, out List at)
     at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
     bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
 #if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE % BLOCK_ROWS;
     isInside = isInside && at.entries[WINDOW_AXIS + yAxis] < (int)sizes[WINDOW_AXIS + yAxis].size;
 #endif
     return isInside;
@@ -973,23 +989,21 @@ void FoldBlock(uint item)
     const Origin origin = OriginOf(at);
     const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    INPUT_VALUE totals[BLOCK_ROWS][BLOCK_LINE];
+    INPUT_VALUE totals[blockSize];
 #if OUTPUT_INDICES_PRESENT
-    INPUT_VALUE best[BLOCK_ROWS][BLOCK_LINE];
-    int chosen[BLOCK_ROWS][BLOCK_LINE];
+    INPUT_VALUE best[blockSize];
+    int chosen[blockSize];
 #endif
-    int j, c;
+    int n;
     [unroll]
-    for (j = 0; j < BLOCK_ROWS; j++)
-        [unroll]
-        for (c = 0; c < BLOCK_LINE; c++)
-        {
-            totals[j][c] = (INPUT_VALUE)INPUT_LOWEST;
+    for (n = 0; n < blockSize; n++)
+    {
+        totals[n] = (INPUT_VALUE)INPUT_LOWEST;
 #if OUTPUT_INDICES_PRESENT
-            best[j][c] = totals[j][c];
-            chosen[j][c] = -1;
+        best[n] = totals[n];
+        chosen[n] = -1;
 #endif
-        }
+    }
     [loop]
     for (uint number = 0; number < layers; number++)
     {
@@ -1001,13 +1015,13 @@ void FoldBlock(uint item)
             bool isThere[vectors];
             FetchRow(layer, top + r, left, terms, isThere);
             [unroll]
-            for (j = 0; j < BLOCK_ROWS; j++)
+            for (int j = 0; j < BLOCK_ROWS; j++)
             {
                 const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
                 if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
-                    for (c = 0; c < BLOCK_LINE; c++)
+                    for (int c = 0; c < BLOCK_LINE; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
@@ -1016,15 +1030,15 @@ void FoldBlock(uint item)
                             const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            totals[j][c] = With(totals[j][c], terms[place]);
+                            n = j * BLOCK_LINE + c;
+                            totals[n] = With(totals[n], terms[place]);
 #if OUTPUT_INDICES_PRESENT
-                            const uint isBetter = (uint)!IsNan(best[j][c]) & ((uint)IsNan(terms[place])
-                                | (uint)(best[j][c] < terms[place]));
-                            const uint isChosen = (uint)isThere[place / WINDOW_VECTOR] & ((uint)(chosen[j][c] < 0)
+                            const uint isBetter = (uint)!IsNan(best[n]) & ((uint)IsNan(terms[place])
+                                | (uint)(best[n] < terms[place]));
+                            const uint isChosen = (uint)isThere[place / WINDOW_VECTOR] & ((uint)(chosen[n] < 0)
                                 | isBetter);
-                            best[j][c] = isChosen ? terms[place] : best[j][c];
-                            chosen[j][c] = isChosen ? ((int)number * WINDOW_HEIGHT + y) * WINDOW_WIDTH + x
-                                : chosen[j][c];
+                            best[n] = isChosen ? terms[place] : best[n];
+                            chosen[n] = isChosen ? ((int)number * WINDOW_HEIGHT + y) * WINDOW_WIDTH + x : chosen[n];
 #endif
                         }
                 }
@@ -1034,7 +1048,7 @@ void FoldBlock(uint item)
 
     const List start = at;
     OVER_ELEMENTS
-    for (int n = 0; n < BLOCK; n += OUTPUT_VECTOR)
+    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
     {
         INPUT_VALUE some[OUTPUT_VECTOR];
 #if OUTPUT_INDICES_PRESENT
@@ -1043,9 +1057,9 @@ void FoldBlock(uint item)
         [unroll]
         for (int i = 0; i < OUTPUT_VECTOR; i++)
         {
-            some[i] = totals[n / BLOCK_LINE][n % BLOCK_LINE + i];
+            some[i] = totals[n + i];
 #if OUTPUT_INDICES_PRESENT
-            places[i] = chosen[n / BLOCK_LINE][n % BLOCK_LINE + i];
+            places[i] = chosen[n + i];
 #endif
         }
         if (!IsWithin(start, n, at))

@@ -13,6 +13,34 @@
 //
 //   PASS       what the pass writes:
 //              0 OutputTensor
+//              1 OutputTensor, by a window that slides over InputTensor
+// In pass 1 only:
+//   OUTPUT_RANK  dimensions of the output
+//   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
+//   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
+//   ADJACENT_AXIS  the output dimension that neighbouring threads follow: the last, or one that the window does not
+//              move along, such as the channels of tensors that lie channels last
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
+//   OUTPUT_VECTOR  the same for those stored
+//   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
+//   BLOCK_COLUMNS  its columns, along the last dimension, X
+//   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
+//   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
+//              0
+//   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
+// With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
+//   WINDOW_HEIGHT  taps along Y
+//   WINDOW_WIDTH  taps along X
+//   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
+//   STEP_X     the same along X
+//   TAP_Y      dilation: distance between adjacent taps along Y, before division by DIVISOR_Y
+//   TAP_X      the same along X
+//   DIVISOR_Y  what coordinates of taps along Y are divided by, 1 or more; taps that leave a remainder contribute
+//              nothing
+//   DIVISOR_X  the same along X
+//   REST_Y     the remainder along Y at the first tap of a block's first window
+//   REST_X     the same along X
+//   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -40,12 +68,28 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+#if PASS == 1
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
+typedef INPUT_STORED WindowBuffer;
+#else
+typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
+#endif
+#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
+typedef OUTPUT_STORED OutputBuffer;
+#else
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#endif
+#else
+typedef INPUT_STORED WindowBuffer;
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_SCALE_STORED> inputScaleTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<INPUT_ZERO_POINT_STORED> inputZeroPointTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t4);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -56,6 +100,49 @@ struct Dimension
 
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
 {
+#if PASS == 1
+    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
+    int4 planeSteps[2];
+    int4 windowSizes[2];
+    int4 windowFirst[2];
+    int4 windowSteps[2];
+    int4 windowTaps[2];
+    int4 windowLimits[2];
+    int4 windowStrides[2];
+    int4 countFirst[2];
+    int4 countSteps[2];
+    int4 countTaps[2];
+    int4 countLimits[2];
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 inputScaleSizes[2];
+    int4 inputScaleStrides[2];
+    int4 inputZeroPointSizes[2];
+    int4 inputZeroPointStrides[2];
+    int4 outputScaleSizes[2];
+    int4 outputScaleStrides[2];
+    int4 outputZeroPointSizes[2];
+    int4 outputZeroPointStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 strides[2];
+    int4 dilations[2];
+    int4 startPadding[2];
+    int4 spatial[2];
+    int4 windowSize[2];
+    int4 paddedSizes[2];
+    uint count;  // elements of the output
+    uint layers;  // of a window: combinations of all but its last two dimensions
+    uint planes;  // of the output, likewise
+    uint reserved0;
+    Dimension blocks[3];  // of a plane, down and across, and of channels
+    uint groupColumns;  // thread groups along x
+    int channelAxis;
+    int channelAxis2;
+    int includePadding;
+    int channelAxis3;
+    int channelAxis4;
+#else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
@@ -83,6 +170,7 @@ struct Dimension
     int includePadding;
     int channelAxis3;
     int channelAxis4;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -362,6 +450,9 @@ float WideToFloat(uint64_t x)
 // Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
@@ -907,6 +998,422 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
 }
 
+List Entries5(List at)
+{
+    List result = (List)0;
+    result.length = INPUT_SCALE_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < INPUT_SCALE_SIZES_LENGTH; v0++)
+        result.entries[v0] = v0 == min((int)(INPUT_SCALE_SIZES_LENGTH - 1), (int)1)
+            && Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH), v0) != 1 ? Entry(at, 1)
+            : 0;
+    return result;
+}
+
+List Entries6(List at)
+{
+    List result = (List)0;
+    result.length = OUTPUT_SCALE_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < OUTPUT_SCALE_SIZES_LENGTH; v0++)
+        result.entries[v0] = v0 == min((int)(OUTPUT_SCALE_SIZES_LENGTH - 1), (int)1)
+            && Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), v0) != 1
+            ? Entry(at, 1) : 0;
+    return result;
+}
+
+List Entries7(List at)
+{
+    List result = (List)0;
+    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < OUTPUT_ZERO_POINT_SIZES_LENGTH; v0++)
+        result.entries[v0] = v0 == min((int)(OUTPUT_ZERO_POINT_SIZES_LENGTH - 1), (int)1)
+            && Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), v0) != 1
+            ? Entry(at, 1) : 0;
+    return result;
+}
+
+int Chosen2(List at)
+{
+    if (OUTPUT_ZERO_POINT_PRESENT != 0)
+    {
+        return (int)ReadOutputZeroPoint(Entries7(at));
+    }
+    return 0;
+}
+
+List Entries8(List at)
+{
+    List result = (List)0;
+    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v1 = 0; v1 < INPUT_ZERO_POINT_SIZES_LENGTH; v1++)
+        result.entries[v1] = v1 == min((int)(INPUT_ZERO_POINT_SIZES_LENGTH - 1), (int)1)
+            && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), v1) != 1
+            ? Entry(at, 1) : 0;
+    return result;
+}
+
+int Chosen3(List at)
+{
+    if (INPUT_ZERO_POINT_PRESENT != 0)
+    {
+        return (int)ReadInputZeroPoint(Entries8(at));
+    }
+    return 0;
+}
+
+#if PASS == 1
+#define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
+#if WINDOW_RANK > 1
+static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
+#else
+static const uint height = 1;
+#endif
+static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
+static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighbouring threads follow X
+static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
+static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
+
+int64_t TermOf(INPUT_VALUE stored)
+{
+    const int element = (int)stored;
+    return element;
+}
+
+int64_t With(int64_t result, int64_t term)
+{
+    result += term;
+    return result;
+}
+
+// How many taps along one dimension of the window lie within the box
+int CountAlong(int d, int at)
+{
+    const int tap = countTaps[d / 4][d % 4], from = countFirst[d / 4][d % 4] + at * countSteps[d / 4][d % 4];
+    const int before = max(-from + tap - 1, 0) / tap, within = max(countLimits[d / 4][d % 4] - from + tap - 1, 0) / tap;
+    return max(min(within, windowSizes[d / 4][d % 4]) - before, 0);
+}
+
+// Epilogue: the outputs, given the result of the fold
+OUTPUT_VALUE Finished(List at, int64_t total)
+{
+    int counted = 1;
+    [unroll]
+    for (int d = 0; d < WINDOW_RANK; d++)
+        counted *= CountAlong(d, at.entries[WINDOW_AXIS + d]);
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Divide(Convert(total, (REAL_VALUE)0)
+        * (REAL_VALUE)ReadInputScale(Entries5(at)), Convert(max(counted, 1), (REAL_VALUE)0)),
+        (REAL_VALUE)ReadOutputScale(Entries6(at))) + Convert(Chosen2(at), (REAL_VALUE)0));
+}
+
+// The first element of a block, and the number of its plane
+List FirstOf(uint item, out uint plane)
+{
+    List at = (List)0;
+    at.length = OUTPUT_SIZES_LENGTH;
+    uint rest = item;
+    if (!isAcross)
+    {
+        rest = DivideBySize(item, blocks[2]);
+        at.entries[ADJACENT_AXIS] = (int)((item - rest * blocks[2].size) * BLOCK_CHANNELS);
+    }
+    const uint above = DivideBySize(rest, blocks[1]);
+    at.entries[WINDOW_AXIS + xAxis] = (int)((rest - above * blocks[1].size) * BLOCK_COLUMNS);
+    rest = DivideBySize(above, blocks[0]);
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] = (int)((above - rest * blocks[0].size) * BLOCK_ROWS);
+#endif
+    plane = rest;
+    [unroll]
+    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
+    {
+        if (d == ADJACENT_AXIS)
+            continue;
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
+        rest = before;
+    }
+    return at;
+}
+
+// Where an element's window starts: the coordinates of its first tap, and the offsets apart from these
+struct Origin
+{
+    int first[WINDOW_RANK];
+    uint base;
+};
+
+Origin OriginOf(List at)
+{
+    Origin origin;
+    origin.base = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    [unroll]
+    for (int e = 0; e < WINDOW_RANK; e++)
+        origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+    return origin;
+}
+
+// The taps that differ only along the window's last two dimensions
+struct Layer
+{
+    bool isInside;
+    uint base;
+};
+
+Layer LayerOf(Origin origin, uint number)
+{
+    Layer layer;
+    layer.isInside = true;
+    layer.base = origin.base;
+    [unroll]
+    for (int d = WINDOW_RANK - 3; d >= 0; d--)
+    {
+        const uint size = (uint)windowSizes[d / 4][d % 4];
+        const uint above = number / size, within = number - above * size;
+        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        number = above;
+    }
+    return layer;
+}
+
+// The offset of an element of a layer, from its last two coordinates; `isInside` is false beyond the edge
+uint Reached(Layer layer, int y, int x, out bool isInside)
+{
+    isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
+    uint offset = layer.base + (uint)x * (uint)windowStrides[xAxis / 4][xAxis % 4];
+#if WINDOW_RANK > 1
+    isInside = isInside && (uint)y < (uint)windowLimits[yAxis / 4][yAxis % 4];
+    offset += (uint)y * (uint)windowStrides[yAxis / 4][yAxis % 4];
+#endif
+    return offset;
+}
+
+// Folds every `step`-th tap of each layer, from number `first` on
+int64_t Folded(List at, uint first, uint step)
+{
+    const Origin origin = OriginOf(at);
+    const uint down = step / width, across = step - down * width;
+    const int less = Chosen3(at);
+    int64_t result = (int64_t)0;
+    [loop]
+    for (uint number = 0; number < layers; number++)
+    {
+        const Layer layer = LayerOf(origin, number);
+        uint y = first / width, x = first - y * width;
+        [loop]
+        while (y < height)
+        {
+            bool isInside;
+            const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
+            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
+                isInside);
+            if (isInside)
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
+                result = With(result, TermOf(LoadInput(offset)) - less);
+#else
+                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]));
+#endif
+            y += down;
+            x += across;
+            if (x >= width)
+            {
+                x -= width;
+                y++;
+            }
+        }
+    }
+    return result;
+}
+
+// Stores adjacent elements, given the results of their folds
+void StoreVector(List at, int64_t totals[OUTPUT_VECTOR])
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, Finished(at, totals[0]));
+#else
+    vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        elements[e] = Finished(at, totals[e]);
+        at.entries[ADJACENT_AXIS]++;
+    }
+#if OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+#endif
+}
+
+#if IN_BLOCKS
+// rows that all windows of a block cover together
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
+static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int blockSize = BLOCK;  // elements, which a thread numbers row by row
+
+// The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
+// row's end.
+void FetchRow(Layer layer, int y, int x, int less, out int64_t terms[vectors * WINDOW_VECTOR],
+    out bool isThere[vectors])
+{
+    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    [unroll]
+    for (int v = 0; v < vectors; v++)
+    {
+        const uint offset = Reached(layer, y, x + v * COLUMN_VECTOR, isThere[v]);
+        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
+        if (isThere[v])
+#if WINDOW_VECTOR == 1
+            some = LoadInput(offset);
+#elif INPUT_BITS < 16
+        {
+            const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
+            [unroll]
+            for (int b = 0; b < WINDOW_VECTOR; b++)
+                some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
+        }
+#else
+            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+#endif
+        [unroll]
+        for (int e = 0; e < WINDOW_VECTOR; e++)
+            elements[v * WINDOW_VECTOR + e] = some[e];
+    }
+    [unroll]
+    for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less : (int64_t)0;
+}
+
+// An element of the block that starts at `start`, by its number. False beyond the edge.
+bool IsWithin(List start, int n, out List at)
+{
+    at = start;
+    at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
+    at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
+    bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE % BLOCK_ROWS;
+    isInside = isInside && at.entries[WINDOW_AXIS + yAxis] < (int)sizes[WINDOW_AXIS + yAxis].size;
+#endif
+    return isInside;
+}
+
+void FoldBlock(uint item)
+{
+    uint plane;
+    List at = FirstOf(item, plane);
+    if (plane >= planes)
+        return;
+    const Origin origin = OriginOf(at);
+    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
+    int64_t totals[blockSize];
+    int n;
+    [unroll]
+    for (n = 0; n < blockSize; n++)
+    {
+        totals[n] = (int64_t)0;
+    }
+    const int less = Chosen3(at);
+    [loop]
+    for (uint number = 0; number < layers; number++)
+    {
+        const Layer layer = LayerOf(origin, number);
+        [unroll]
+        for (int r = 0; r < reachY; r++)
+        {
+            int64_t terms[vectors * WINDOW_VECTOR];
+            bool isThere[vectors];
+            FetchRow(layer, top + r, left, less, terms, isThere);
+            [unroll]
+            for (int j = 0; j < BLOCK_ROWS; j++)
+            {
+                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
+                {
+                    [unroll]
+                    for (int c = 0; c < BLOCK_LINE; c++)
+                        [unroll]
+                        for (int x = 0; x < WINDOW_WIDTH; x++)
+                        {
+                            const int channel = c % BLOCK_CHANNELS,
+                                dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
+                            const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            if (dividend % DIVISOR_X != 0)
+                                continue;
+                            n = j * BLOCK_LINE + c;
+                            totals[n] = With(totals[n], terms[place]);
+                        }
+                }
+            }
+        }
+    }
+
+    const List start = at;
+    OVER_ELEMENTS
+    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
+    {
+        int64_t some[OUTPUT_VECTOR];
+        [unroll]
+        for (int i = 0; i < OUTPUT_VECTOR; i++)
+        {
+            // What is in registers cannot be indexed by a variable.
+            [unroll]
+            for (int m = 0; m < blockSize; m += OUTPUT_VECTOR)
+                if (m == n)
+                    some[i] = totals[m + i];
+        }
+        if (!IsWithin(start, n, at))
+            continue;
+        StoreVector(at, some);
+    }
+}
+#else
+groupshared int64_t results[NUM_THREADS];
+
+void FoldTogether(uint group, uint thread)
+{
+    const uint windows = NUM_THREADS / LANES;  // of a group
+    // neighbouring threads take neighbouring taps, or neighbouring channels
+    const uint laneStep = isAcross ? 1 : windows;
+    const uint lane = thread / laneStep % LANES, item = group * windows
+        + (isAcross ? thread / LANES : thread % windows);
+    uint plane;
+    const List at = FirstOf(min(item, count - 1), plane);
+    results[thread] = Folded(at, lane, LANES);
+    [unroll]
+    for (uint span = LANES / 2; span > 0; span /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (lane < span)
+            results[thread] = With(results[thread], results[thread + span * laneStep]);
+    }
+    if (lane == 0 && item < count)
+    {
+        const int64_t result[OUTPUT_VECTOR] = { results[thread] };
+        StoreVector(at, result);
+    }
+}
+#endif
+#endif
+
+#if PASS < 1
 // The coordinate of an element, given its row-major index
 List Numbered(uint number)
 {
@@ -920,10 +1427,18 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 1
+#if IN_BLOCKS
+    FoldBlock((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#else
+    FoldTogether(group.y * groupColumns + group.x, thread);
+#endif
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -946,6 +1461,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #else
     WriteOutput(at, (OUTPUT_VALUE)Coded(Divide(Convert(Exact(at), (REAL_VALUE)0) * By(at),
         Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), By2(at), Zero2(channelAxis4, Entry(at, 1))));
+#endif
 #endif
 #endif
 }

@@ -13,15 +13,48 @@
 //
 //   PASS       what the pass writes:
 //              0 OutputTensor
-//              1 OutputTensor, or its split-K partial sums, from FilterTensor and InputTensor, tile by tile
-//              2 OutputTensor from these partial sums
-//              3 packs both factors into `scratch` for pass 1, the channels of a pixel side by side
-// In passes from 1 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
+//              1 OutputTensor, by a window that slides over InputTensor
+//              2 OutputTensor, or its split-K partial sums, from FilterTensor and InputTensor, tile by tile
+//              3 OutputTensor from these partial sums
+//              4 packs both factors into `scratch` for pass 2, the channels of a pixel side by side
+// In pass 1 only:
+//   OUTPUT_RANK  dimensions of the output
+//   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
+//   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
+//   ROW_AXIS   the output dimension that rows of FilterTensor run along
+//   DIVIDED    1 if coordinates of taps are quotients, as in transposed convolutions, where taps that leave a remainder
+//              contribute nothing; else 0
+//   ADJACENT_AXIS  the output dimension that neighbouring threads follow: the last, or one that the window does not
+//              move along, such as the channels of tensors that lie channels last
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
+//   OUTPUT_VECTOR  the same for those stored
+//   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
+//   BLOCK_COLUMNS  its columns, along the last dimension, X
+//   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
+//   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
+//              0
+//   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
+// With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
+//   WINDOW_HEIGHT  taps along Y
+//   WINDOW_WIDTH  taps along X
+//   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
+//   STEP_X     the same along X
+//   TAP_Y      dilation: distance between adjacent taps along Y, before division by DIVISOR_Y
+//   TAP_X      the same along X
+//   DIVISOR_Y  what coordinates of taps along Y are divided by, 1 or more; taps that leave a remainder contribute
+//              nothing
+//   DIVISOR_X  the same along X
+//   REST_Y     the remainder along Y at the first tap of a block's first window
+//   REST_X     the same along X
+//   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
+//   FILTERS    adjacent rows of FilterTensor for each of which a thread computes a block, from elements loaded once
+//   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
+// In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
 //   ROW_AXIS   the output dimension that the matrices' rows run along
 //   WINDOW_RANK  spatial dimensions of the window
 //   WINDOW_AXIS  the output dimension that the window's first dimension runs along
-//   ORDERED    1 in pass 1 if it reads both factors from `scratch`; 0 if the window is a single tap that
+//   ORDERED    1 in pass 2 if it reads both factors from `scratch`; 0 if the window is a single tap that
 //              never reaches outside
 //   X_UNSIGNED  1 if the factor's elements are UINT8, 0 if INT8
 //   X_SUMS     1 if the sums of its rows or columns are needed, because the other factor has a zero point; else 0
@@ -35,11 +68,11 @@
 //   WAVE_COLUMNS  columns, likewise
 //   AHEAD      tiles prefetched into registers, 1 or 2
 //   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
-//   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
-//   MATRIX_UNITS  1, in pass 1 and for Vulkan only: bytes are multiplied by matrix units, in waves of 32
+//   IN_PARTS   1 if sums go to `scratch`, because k is split or matrix units cannot store the output's bytes; else 0
+//   MATRIX_UNITS  1, in pass 2 and for Vulkan only: bytes are multiplied by matrix units, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
 //              integers to 8 (examples/README.md)
-//   DOT_PRODUCTS  1, in pass 1 only: uses the device's instruction for dot products of four bytes, which
+//   DOT_PRODUCTS  1, in pass 2 only: uses the device's instruction for dot products of four bytes, which
 //              takes shader model 6.4
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or FILTER or FILTER_SCALE or FILTER_ZERO_POINT or
 // BIAS or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
@@ -73,27 +106,42 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#if PASS == 1 && LEFT_VECTOR == 16
+#if PASS == 1
+typedef FILTER_STORED LeftBuffer;
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
+typedef INPUT_STORED RightBuffer;
+#else
+typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
+#endif
+#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
+typedef OUTPUT_STORED OutputBuffer;
+#else
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#endif
+typedef uint ScratchBuffer;
+#else
+#if PASS == 2 && LEFT_VECTOR == 16
 typedef uint4 LeftBuffer;
 #else
 typedef FILTER_STORED LeftBuffer;
 #endif
-#if PASS == 1 && RIGHT_VECTOR == 16
+#if PASS == 2 && RIGHT_VECTOR == 16
 typedef uint4 RightBuffer;
 #else
 typedef INPUT_STORED RightBuffer;
 #endif
-#if PASS >= 1 && OUTPUT_BITS >= 16
+#if PASS >= 2 && OUTPUT_BITS >= 16
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
 #endif
-#if PASS == 3
+#if PASS == 4
 typedef vector<uint, RIGHT_VECTOR / 4> ScratchBuffer;
-#elif PASS >= 1
+#elif PASS >= 2
 typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
+#endif
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
@@ -117,7 +165,66 @@ struct Dimension
 
 [[vk::binding(11, 0)]] cbuffer Params : register(b0)
 {
-#if PASS >= 1
+#if PASS == 1
+    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
+    int4 planeSteps[2];
+    int4 windowSizes[2];
+    int4 windowFirst[2];
+    int4 windowSteps[2];
+    int4 windowTaps[2];
+    int4 windowLimits[2];
+    int4 windowStrides[2];
+    int4 weightsSteps[2];
+    int4 windowDivisors[2];
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 inputScaleSizes[2];
+    int4 inputScaleStrides[2];
+    int4 inputZeroPointSizes[2];
+    int4 inputZeroPointStrides[2];
+    int4 filterSizes[2];
+    int4 filterStrides[2];
+    int4 filterScaleSizes[2];
+    int4 filterScaleStrides[2];
+    int4 filterZeroPointSizes[2];
+    int4 filterZeroPointStrides[2];
+    int4 biasSizes[2];
+    int4 biasStrides[2];
+    int4 outputScaleSizes[2];
+    int4 outputScaleStrides[2];
+    int4 outputZeroPointSizes[2];
+    int4 outputZeroPointStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 groupCount[2];
+    int4 groupCount2[2];
+    int4 strides[2];
+    int4 dilations[2];
+    int4 startPadding[2];
+    int4 inputSizes2[2];
+    int4 window[2];
+    int4 number[2];
+    int4 number2[2];
+    int4 number3[2];
+    int4 number4[2];
+    int4 groupCountReciprocals[2];
+    uint count;  // elements of the output
+    uint layers;  // of a window: combinations of all but its last two dimensions
+    uint planes;  // of the output, likewise
+    uint reserved0;
+    Dimension blocks[3];  // of a plane, down and across, and of channels
+    uint groupColumns;  // thread groups along x
+    uint channels;
+    uint channelStep;
+    uint groupRows;
+    uint weightsFirst;
+    uint weightsRowStep;
+    uint weightsChannelStep;
+    uint weightsGroupStep;
+    int channelAxis;
+    int inputs;
+    int channelAxis2;
+#elif PASS >= 2
     int4 sizes[2];
     int4 leftSteps[2];
     int4 rightSteps[2];
@@ -177,8 +284,6 @@ struct Dimension
     int channelAxis;
     int inputs;
     int channelAxis2;
-    int min_;
-    int min_2;
     uint channels;
     uint taps;
     uint leftFirst;
@@ -224,8 +329,6 @@ struct Dimension
     int channelAxis;
     int inputs;
     int channelAxis2;
-    int min_;
-    int min_2;
 #endif
 };
 
@@ -556,6 +659,9 @@ float WideToFloat(uint64_t x)
 // Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
@@ -1262,8 +1368,9 @@ List Entries9(List at)
     result.length = FILTER_SCALE_SIZES_LENGTH;
     [unroll]
     for (int v0 = 0; v0 < FILTER_SCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == min_ && Entry(ListOf(filterScaleSizes[0], filterScaleSizes[1],
-            FILTER_SCALE_SIZES_LENGTH), v0) != 1 ? Entry(at, 1) : 0;
+        result.entries[v0] = v0 == min((int)(FILTER_SCALE_SIZES_LENGTH - 1), (int)1)
+            && Entry(ListOf(filterScaleSizes[0], filterScaleSizes[1], FILTER_SCALE_SIZES_LENGTH), v0) != 1
+            ? Entry(at, 1) : 0;
     return result;
 }
 
@@ -1282,8 +1389,9 @@ List Entries10(List at)
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = v2 == min_2 && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1],
-            FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1 ? Entry(at, 1) : 0;
+        result.entries[v2] = v2 == min((int)(FILTER_ZERO_POINT_SIZES_LENGTH - 1), (int)1)
+            && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1
+            ? Entry(at, 1) : 0;
     return result;
 }
 
@@ -1306,6 +1414,445 @@ int Chosen4()
 }
 
 #if PASS >= 1
+int LeftLess(List at)
+{
+    return Chosen3(at);
+}
+
+int RightLess(List at)
+{
+    return Chosen4();
+}
+#endif
+
+#if PASS == 1
+#define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
+#if WINDOW_RANK > 1
+static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
+#else
+static const uint height = 1;
+#endif
+static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
+static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighbouring threads follow X
+static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
+static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
+
+int TermOf(INPUT_VALUE stored)
+{
+    const int element = (int)stored;
+    return element;
+}
+
+int With(int result, int term, int weight)
+{
+    result = mad(weight, term, result);
+    return result;
+}
+
+// Epilogue: the outputs, given the result of the fold
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert((int64_t)total + (int64_t)Chosen(at),
+        (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))
+        * (REAL_VALUE)ReadFilterScale(Entries9(at)),
+        (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))
+        + Convert(Chosen2(), (REAL_VALUE)0));
+}
+
+// The first element of a block, and the number of its plane
+List FirstOf(uint item, out uint plane)
+{
+    List at = (List)0;
+    at.length = OUTPUT_SIZES_LENGTH;
+    uint rest = item;
+    if (!isAcross)
+    {
+        rest = DivideBySize(item, blocks[2]);
+        at.entries[ADJACENT_AXIS] = (int)((item - rest * blocks[2].size) * BLOCK_CHANNELS);
+    }
+    const uint above = DivideBySize(rest, blocks[1]);
+    at.entries[WINDOW_AXIS + xAxis] = (int)((rest - above * blocks[1].size) * BLOCK_COLUMNS);
+    rest = DivideBySize(above, blocks[0]);
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] = (int)((above - rest * blocks[0].size) * BLOCK_ROWS);
+#endif
+    plane = rest;
+    [unroll]
+    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
+    {
+        if (d == ADJACENT_AXIS)
+            continue;
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
+        rest = before;
+    }
+    return at;
+}
+
+// Where an element's window starts: the coordinates of its first tap, and the offsets apart from these
+struct Origin
+{
+    int first[WINDOW_RANK];
+    uint base;
+    uint weights;
+};
+
+Origin OriginOf(List at)
+{
+    Origin origin;
+    origin.base = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    [unroll]
+    for (int e = 0; e < WINDOW_RANK; e++)
+        origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+    const uint row = (uint)at.entries[ROW_AXIS];
+    const uint group = row / groupRows;
+    origin.base += group * channels * channelStep;
+    origin.weights = weightsFirst + group * weightsGroupStep + (row - group * groupRows) * weightsRowStep;
+    return origin;
+}
+
+// The coordinate of a tap, from its dividend. Clears `isWhole` if there is a remainder.
+int Divided(int d, int dividend, inout bool isWhole)
+{
+#if DIVIDED
+    const int divisor = windowDivisors[d / 4][d % 4], place = dividend / divisor;
+    isWhole = isWhole && place * divisor == dividend;
+    return place;
+#else
+    return dividend;
+#endif
+}
+
+// The taps that differ only along the window's last two dimensions, for one channel
+struct Layer
+{
+    bool isInside;
+    uint base;
+    uint weights;
+};
+
+Layer LayerOf(Origin origin, uint number)
+{
+    Layer layer;
+    layer.isInside = true;
+    layer.base = origin.base;
+    layer.weights = origin.weights;
+    [unroll]
+    for (int d = WINDOW_RANK - 3; d >= 0; d--)
+    {
+        const uint size = (uint)windowSizes[d / 4][d % 4];
+        const uint above = number / size, within = number - above * size;
+        const int place = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
+        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
+        number = above;
+    }
+    layer.base += number * channelStep;
+    layer.weights += number * weightsChannelStep;
+    return layer;
+}
+
+// The offset of an element of a layer, from its last two coordinates; `isInside` is false beyond the edge
+uint Reached(Layer layer, int y, int x, out bool isInside)
+{
+    isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
+    uint offset = layer.base + (uint)x * (uint)windowStrides[xAxis / 4][xAxis % 4];
+#if WINDOW_RANK > 1
+    isInside = isInside && (uint)y < (uint)windowLimits[yAxis / 4][yAxis % 4];
+    offset += (uint)y * (uint)windowStrides[yAxis / 4][yAxis % 4];
+#endif
+    return offset;
+}
+
+int WeightAt(Layer layer, uint y, uint x)
+{
+    uint offset = layer.weights + x * (uint)weightsSteps[xAxis / 4][xAxis % 4];
+#if WINDOW_RANK > 1
+    offset += y * (uint)weightsSteps[yAxis / 4][yAxis % 4];
+#endif
+    return (int)LoadFilter(offset);
+}
+
+// Folds every `step`-th tap of each layer, from number `first` on
+int Folded(List at, uint first, uint step)
+{
+    const Origin origin = OriginOf(at);
+    const uint down = step / width, across = step - down * width;
+    const int less = RightLess(at), weightsLess = LeftLess(at);
+    int result = 0;
+    [loop]
+    for (uint number = 0; number < layers; number++)
+    {
+        const Layer layer = LayerOf(origin, number);
+        uint y = first / width, x = first - y * width;
+        [loop]
+        while (y < height)
+        {
+            bool isInside;
+            bool isWhole = true;
+            const int top = WINDOW_RANK > 1 ? Divided(yAxis,
+                origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4], isWhole) : 0;
+            const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
+            const uint offset = Reached(layer, top, left, isInside);
+            if (isInside && isWhole)
+#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
+                result = With(result, TermOf(LoadInput(offset)) - less, WeightAt(layer, y, x) - weightsLess);
+#else
+                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]),
+                    WeightAt(layer, y, x));
+#endif
+            y += down;
+            x += across;
+            if (x >= width)
+            {
+                x -= width;
+                y++;
+            }
+        }
+    }
+    return result;
+}
+
+// Stores adjacent elements, given the results of their folds
+void StoreVector(List at, int totals[OUTPUT_VECTOR])
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, Finished(at, totals[0]));
+#else
+    vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        elements[e] = Finished(at, totals[e]);
+        at.entries[ADJACENT_AXIS]++;
+    }
+#if OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+#endif
+}
+
+#if IN_BLOCKS
+// rows that all windows of a block cover together
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
+static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int blockSize = FILTERS * BLOCK;  // elements, which a thread numbers row by row
+
+// The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
+// row's end.
+void FetchRow(Layer layer, int y, int x, int less, out int terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
+{
+    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    [unroll]
+    for (int v = 0; v < vectors; v++)
+    {
+        const uint offset = Reached(layer, y, x + v * COLUMN_VECTOR, isThere[v]);
+        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
+        if (isThere[v])
+#if WINDOW_VECTOR == 1
+            some = LoadInput(offset);
+#elif INPUT_BITS < 16
+        {
+            const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
+            [unroll]
+            for (int b = 0; b < WINDOW_VECTOR; b++)
+                some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
+        }
+#else
+            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+#endif
+        [unroll]
+        for (int e = 0; e < WINDOW_VECTOR; e++)
+            elements[v * WINDOW_VECTOR + e] = some[e];
+    }
+    [unroll]
+    for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less : 0;
+}
+
+#if SHARES > 1
+static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first of each block
+groupshared int results[(blockSize) * helpers];
+#endif
+
+// An element of the block that starts at `start`, by its number. False beyond the edge.
+bool IsWithin(List start, int n, out List at)
+{
+    at = start;
+    at.entries[ROW_AXIS] += n / BLOCK;
+    at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
+    at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
+    bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE % BLOCK_ROWS;
+    isInside = isInside && at.entries[WINDOW_AXIS + yAxis] < (int)sizes[WINDOW_AXIS + yAxis].size;
+#endif
+    return isInside;
+}
+
+void FoldBlock(uint group, uint thread)
+{
+    const uint across = NUM_THREADS / SHARES;  // blocks per group
+    const uint share = thread / across, item = group * across + thread % across;
+    uint plane;
+    List at = FirstOf(item, plane);
+    const bool isThere = plane < planes;
+    at.entries[ROW_AXIS] *= FILTERS;
+    const Origin origin = OriginOf(at);
+    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
+    int totals[blockSize];
+    int n;
+    [unroll]
+    for (n = 0; n < blockSize; n++)
+    {
+        totals[n] = 0;
+    }
+    const int less = RightLess(at);
+    int weightsLess[FILTERS * BLOCK_CHANNELS];
+    List row = at;
+    [unroll]
+    for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
+    {
+        weightsLess[f] = LeftLess(row);
+        row.entries[ROW_AXIS] += BLOCK_CHANNELS == 1 || ADJACENT_AXIS == ROW_AXIS ? 1 : 0;
+    }
+    [loop]
+    for (uint number = share; isThere && number < layers; number += SHARES)
+    {
+        Layer layer = LayerOf(origin, number);
+        int factors[FILTERS * BLOCK_CHANNELS][WINDOW_HEIGHT * WINDOW_WIDTH];
+        [unroll]
+        for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
+        {
+            [unroll]
+            for (n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
+            {
+                factors[f][n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH) - weightsLess[f];
+            }
+            // of channels, a group has a single row
+            layer.weights += BLOCK_CHANNELS == 1 ? weightsRowStep : ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0;
+        }
+        [unroll]
+        for (int r = 0; r < reachY; r++)
+        {
+            int terms[vectors * WINDOW_VECTOR];
+            bool isThere[vectors];
+            FetchRow(layer, top + r, left, less, terms, isThere);
+            [unroll]
+            for (int j = 0; j < BLOCK_ROWS; j++)
+            {
+                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
+                {
+                    [unroll]
+                    for (int c = 0; c < BLOCK_LINE; c++)
+                        [unroll]
+                        for (int x = 0; x < WINDOW_WIDTH; x++)
+                        {
+                            const int channel = c % BLOCK_CHANNELS,
+                                dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
+                            const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            if (dividend % DIVISOR_X != 0)
+                                continue;
+                            n = j * BLOCK_LINE + c;
+                            [unroll]
+                            for (uint f = 0; f < FILTERS; f++)
+                                totals[f * BLOCK + n] =
+                                    With(totals[f * BLOCK + n], terms[place],
+                                    factors[f * BLOCK_CHANNELS + channel][y * WINDOW_WIDTH + x]);
+                        }
+                }
+            }
+        }
+    }
+
+#if SHARES > 1
+    // The first thread of each block adds up the shares.
+    if (share > 0)
+    {
+        [unroll]
+        for (n = 0; n < blockSize; n++)
+            results[n * helpers + thread - across] = totals[n];
+    }
+    GroupMemoryBarrierWithGroupSync();
+    if (share == 0)
+    {
+        [loop]
+        for (uint helper = thread; helper < helpers; helper += across)
+        {
+            [unroll]
+            for (n = 0; n < blockSize; n++)
+                totals[n] += results[n * helpers + helper];
+        }
+    }
+#endif
+    if (!isThere || share > 0)
+        return;
+
+    const List start = at;
+    OVER_ELEMENTS
+    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
+    {
+        int some[OUTPUT_VECTOR];
+        [unroll]
+        for (int i = 0; i < OUTPUT_VECTOR; i++)
+        {
+            // What is in registers cannot be indexed by a variable.
+            [unroll]
+            for (int m = 0; m < blockSize; m += OUTPUT_VECTOR)
+                if (m == n)
+                    some[i] = totals[m + i];
+        }
+        if (!IsWithin(start, n, at))
+            continue;
+        StoreVector(at, some);
+    }
+}
+#else
+groupshared int results[NUM_THREADS];
+
+void FoldTogether(uint group, uint thread)
+{
+    const uint windows = NUM_THREADS / LANES;  // of a group
+    // neighbouring threads take neighbouring taps, or neighbouring channels
+    const uint laneStep = isAcross ? 1 : windows;
+    const uint lane = thread / laneStep % LANES, item = group * windows
+        + (isAcross ? thread / LANES : thread % windows);
+    uint plane;
+    const List at = FirstOf(min(item, count - 1), plane);
+    results[thread] = Folded(at, lane, LANES);
+    [unroll]
+    for (uint span = LANES / 2; span > 0; span /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (lane < span)
+            results[thread] = results[thread] + results[thread + span * laneStep];
+    }
+    if (lane == 0 && item < count)
+    {
+        const int result[OUTPUT_VECTOR] = { results[thread] };
+        StoreVector(at, result);
+    }
+}
+#endif
+#endif
+
+#if PASS >= 2
 // The output coordinate of an element
 List PlaceOf(uint number, uint y, uint x)
 {
@@ -1375,7 +1922,7 @@ uint PartWords()
     return IN_PARTS ? parts * matrices * matrixRows * PartPitch() : 0;
 }
 
-#if PASS == 2
+#if PASS == 3
 // Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
 void AddParts(uint item)
 {
@@ -1492,20 +2039,7 @@ uint LeftFirst(uint number)
 
 #endif
 
-#if PASS >= 1
-// The zero points
-int LeftLess(List at)
-{
-    return Chosen3(at);
-}
-
-int RightLess(List at)
-{
-    return Chosen4();
-}
-#endif
-
-#if PASS == 3
+#if PASS == 4
 // Packs RIGHT_VECTOR adjacent elements of one factor. The left factor's rows hold their products tap by tap and are
 // padded to multiples of 16; the right factor's pixels hold their channels. Channels beyond a group's own contribute
 // nothing: on the left they are 0 once all bytes are signed, on the right they equal the zero point.
@@ -1577,7 +2111,7 @@ void PutInOrder(uint item)
 }
 #endif
 
-#if PASS == 1
+#if PASS == 2
 static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
 static const uint linePitch = depthVectors + 1;  // of a line in shared memory, padded by one to avoid bank conflicts
 static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
@@ -2245,7 +2779,8 @@ void Contract(uint item, uint thread)
             break;
     }
 
-    // Each wave's sums go through its own part of shared memory, 16 x 16 at a time.
+    // Each wave's sums go through its own part of shared memory, 16 x 16 at a time. The epilogue is long: unrolled, its
+    // instructions would not fit a multiprocessor's cache.
 #if LEFT_SUMS
     PutLeftSums(thread, leftSums);
 #endif
@@ -2254,21 +2789,27 @@ void Contract(uint item, uint thread)
 #endif
     ControlBarrier(2, 2, EXCHANGED);
     const uint own = wave * 16 * sumPitch;
-    [unroll]
+    [loop]
     for (j = 0; j < WAVE_COLUMNS / 16; j++)
     {
         const uint column = waveLeft + j * 16 + lane % 4 * 4;
         const Four four = FourAt(number, left, column);
-        [unroll]
+        [loop]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
-            PutSums(own, totals[i][j]);
-            ControlBarrier(3, 3, EXCHANGED);
+            // Matrices in registers cannot be indexed by a variable.
             [unroll]
-            for (uint n = 0; n < 2; n++)
+            for (uint m = 0; m < WAVE_ROWS / 16; m++)
+                [unroll]
+                for (uint n = 0; n < WAVE_COLUMNS / 16; n++)
+                    if (i == m && j == n)
+                        PutSums(own, totals[m][n]);
+            ControlBarrier(3, 3, EXCHANGED);
+            [loop]
+            for (uint half = 0; half < 2; half++)
             {
                 // an order without bank conflicts
-                const uint eighth = lane / 4, y = n * 8 + (eighth & 4) + (eighth & 1) * 2 + (eighth & 2) / 2;
+                const uint eighth = lane / 4, y = half * 8 + (eighth & 4) + (eighth & 1) * 2 + (eighth & 2) / 2;
                 const int4 sums = (int4)LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE);
                 StoreFour(part, number, end - begin, top, waveTop + i * 16 + y, left + column, four, sums);
             }
@@ -2294,7 +2835,7 @@ List Numbered(uint number)
 }
 #endif
 
-#if PASS >= 1 && MATRIX_UNITS
+#if PASS >= 2 && MATRIX_UNITS
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel
@@ -2304,10 +2845,16 @@ List Numbered(uint number)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS == 1
-    Contract(group.y * groupColumns + group.x, thread);
+#if IN_BLOCKS
+    FoldBlock(group.y * groupColumns + group.x, thread);
+#else
+    FoldTogether(group.y * groupColumns + group.x, thread);
+#endif
 #elif PASS == 2
-    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    Contract(group.y * groupColumns + group.x, thread);
 #elif PASS == 3
+    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#elif PASS == 4
     PutInOrder((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;

@@ -106,8 +106,6 @@ struct Dimension
     int batches;
     int isAverage;
     int roiCount;
-    int rOIDimensionCount;
-    int rOIDimensionCount2;
     int corners2;
 };
 
@@ -442,6 +440,9 @@ float WideToFloat(uint64_t x)
 // Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
@@ -1332,7 +1333,7 @@ REAL_VALUE SumOf3(List at)
 
 int Region(List at)
 {
-    return Entry(at, rOIDimensionCount);
+    return Entry(at, ROI_SIZES_LENGTH - 2);
 }
 
 REAL_VALUE PartOf(List at, int c, List o, List s)
@@ -1350,7 +1351,7 @@ REAL_VALUE PartOf(List at, int c, List o, List s)
 
 int Member(List at)
 {
-    return Entry(at, rOIDimensionCount2);
+    return Entry(at, ROI_SIZES_LENGTH - 1);
 }
 
 bool Vertical(List at)

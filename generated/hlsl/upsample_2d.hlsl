@@ -88,8 +88,6 @@ struct Dimension
     int scaleSizeHeight;
     int isLinear;
     int number;
-    int inputDimensionCount;
-    int inputDimensionCount2;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
@@ -107,8 +105,6 @@ struct Dimension
     int scaleSizeHeight;
     int isLinear;
     int number;
-    int inputDimensionCount;
-    int inputDimensionCount2;
 #endif
 };
 
@@ -441,6 +437,9 @@ float WideToFloat(uint64_t x)
 // Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
 float WideToFloat(int64_t x)
 {
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
@@ -996,9 +995,9 @@ groupshared float placeOfResults[ENTRIES];
 precise float PlaceOfResult(int d, int i)
 {
     return Divide(Convert(2 * max(min(i, number), 0) + 1
-        - (d == inputDimensionCount2 ? scaleSizeWidth : (d == inputDimensionCount ? scaleSizeHeight : 1)),
-        (REAL_VALUE)0), Convert(2 * (d == inputDimensionCount2 ? scaleSizeWidth
-        : (d == inputDimensionCount ? scaleSizeHeight : 1)), (REAL_VALUE)0));
+        - (d == INPUT_SIZES_LENGTH - 1 ? scaleSizeWidth : (d == INPUT_SIZES_LENGTH - 2 ? scaleSizeHeight : 1)),
+        (REAL_VALUE)0), Convert(2 * (d == INPUT_SIZES_LENGTH - 1 ? scaleSizeWidth
+        : (d == INPUT_SIZES_LENGTH - 2 ? scaleSizeHeight : 1)), (REAL_VALUE)0));
 }
 
 // The range of taps of index i along dimension d
@@ -1102,8 +1101,8 @@ OUTPUT_VALUE Made(float totals[TOTALS])
 // The tap of index i along dimension d
 uint TapAt(int d, int i)
 {
-    return (uint)clamp(FloorQuotient(i, d == inputDimensionCount2 ? scaleSizeWidth
-        : (d == inputDimensionCount ? scaleSizeHeight : 1)), 0, inputSizes[d / 4][d % 4] - 1);
+    return (uint)clamp(FloorQuotient(i, d == INPUT_SIZES_LENGTH - 1 ? scaleSizeWidth
+        : (d == INPUT_SIZES_LENGTH - 2 ? scaleSizeHeight : 1)), 0, inputSizes[d / 4][d % 4] - 1);
 }
 
 OUTPUT_VALUE Made(INPUT_VALUE stored)

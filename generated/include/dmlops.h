@@ -24712,8 +24712,6 @@ DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dml
     dmlops_plan_UnitTile* tile);
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile);
-DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth);
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
@@ -24940,6 +24938,9 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers);
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_filters_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Adjacent* adjacent, const dmlops_plan_Block* block, int64_t
+    blocks);
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     place);
 DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -27506,13 +27507,6 @@ DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlo
     return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_unit_parts(planning, found, tile) == 3);
 }
 
-/* Whether the factors are bytes, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    int64_t least = (found->column_axis == -1) ? 4 : 1;
-    return dmlops_plan_is_of_bytes(planning, told, shader) && found->is_worth && (found->rows >= least);
-}
-
 /* How many adjacent elements of a plain matrix are loaded at once; `axis` has that many lines. */
 DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth) {
@@ -27790,7 +27784,8 @@ DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops
     return lessens || !tensor->is_signed;
 }
 
-/* One dispatch, preceded by one if factors are packed, and followed by one if k is split. */
+/* One dispatch, preceded by one if factors are packed, and followed by one if k is split or matrix units cannot store
+   the output. */
 DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -27822,12 +27817,16 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         made = made_2;
     }
     int64_t stored = dmlops_plan_output_vector(planning, found, output);
-    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output->bits >= 16) || (stored == 4));
+    int is_whole = (output->bits >= 16) || (stored == 4);
+    int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
+    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && (is_whole || (sums <
+        dmlops_divide(INT64_C(2147483648), 16)));
     dmlops_plan_UnitTile tile;
     dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
     dmlops_plan_Split split;
     dmlops_plan_byte_split(planning, &made, &tile, has_units, &split);
-    int64_t sums_words = dmlops_plan_partial_words(planning, found, &split);
+    int in_parts = (split.parts > 1) || (has_units && !is_whole);
+    int64_t sums_words = in_parts ? dmlops_plan_times(planning, sums, split.parts) : 0;
     int64_t items = dmlops_add(order.left_items, order.right_items);
     int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
         items, 4), 4), dmlops_divide(order.vector, 4)));
@@ -27847,7 +27846,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!left->is_signed);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!right->is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)in_parts);
     dmlops_plan_Buffer made_3;
     made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_3);
@@ -27869,7 +27868,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, left,
         factors->lessens_left));
     dmlops_plan_define_lines(planning, told, &made, is_ordered ? order.vector : 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ? stored : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), in_parts ? 1 : stored);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
@@ -27895,7 +27894,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         dmlops_put_ContractionParams(planning, &made_5);
         dmlops_out_dispatch(planning, &groups, 0);
     }
-    if (split.parts > 1) {
+    if (in_parts) {
         dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1,
             dmlops_plan_partial_vectors(planning, found));
     }
@@ -30862,21 +30861,26 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return is_straight;
 }
 
-/* Whether a contraction has a window, and so few rows per channel group that they make no tile, or so few products that
-   tiles leave most of a GPU idle. Fractional steps require blocks. */
+/* Whether a contraction has a window, and such small channel groups that they make no tile, or so few products that
+   tiles leave most of a GPU idle. Fractional steps require blocks, bytes what tiles do. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
     if (!told->factors.applies || (window->sizes.count == 0)) {
         return 0;
     }
-    if ((found->rows < 4) && !dmlops_plan_is_divided(planning, window)) {
+    if (dmlops_plan_is_of_bytes(planning, told, shader) && !found->is_worth) {
+        return 0;
+    }
+    int is_few = found->rows < 4;
+    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, told->factors.depth) <= 8);
+    if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
         return 1;
     }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
-    int64_t few = (dmlops_plan_element_count(planning, &window->sizes) == 1) ? 4194304 : 16777216;
-    return ((found->rows < 4) || (products <= few)) && dmlops_plan_in_blocks(planning, told, shader);
+    int64_t most = (dmlops_plan_element_count(planning, &window->sizes) == 1) ? 4194304 : 16777216;
+    return (is_few || (products <= most)) && dmlops_plan_in_blocks(planning, told, shader);
 }
 
 /* Whether threads compute blocks. */
@@ -30984,18 +30988,22 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     }
     int64_t vector = dmlops_plan_whole_vectors(planning, tensor, adjacent->place);
     int64_t stored = dmlops_plan_whole_vectors(planning, output, adjacent->axis);
-    if (adjacent->axis < dmlops_subtract(output->sizes.count, 1)) {
+    int is_across = adjacent->axis == dmlops_subtract(output->sizes.count, 1);
+    stored = dmlops_gcd(stored, is_across ? dmlops_gcd(across->elements, columns) : channels);
+    if ((output->bits < 16) && (stored < 4)) {
+        stored = 1;
+    }
+    if (!is_across) {
         result->rows = rows;
         result->columns = columns;
         result->channels = channels;
         result->vector = channels;
-        result->stored = dmlops_gcd(stored, channels);
+        result->stored = stored;
         result->lead = 0;
         return;
     }
     vector = dmlops_gcd(vector, dmlops_gcd(across->limit, dmlops_divide(dmlops_multiply(columns, across->step),
         across->divisor)));
-    stored = dmlops_gcd(stored, dmlops_gcd(across->elements, columns));
     result->rows = rows;
     result->columns = columns;
     result->channels = 1;
@@ -31022,11 +31030,36 @@ DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t b
     return shares;
 }
 
+/* How many rows of the weights a thread computes a block for, if all rows have `blocks` together: as many as leave
+   enough threads. Neighbouring threads that follow the channels have one each. */
+DMLOPS_CALLED int64_t dmlops_plan_filters_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Adjacent* adjacent, const dmlops_plan_Block* block, int64_t
+    blocks) {
+    if ((block->rows == 0) || (shader->sliding.weights == -1)) {
+        return 1;
+    }
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
+        told->tensors.count)];
+    int64_t rows = output->sizes.items[dmlops_item(planning, told->factors.left.items[dmlops_item(planning,
+        dmlops_plan_row_dimension(planning, &told->factors, output), told->factors.left.count)], output->sizes.count)];
+    int64_t own = dmlops_divide(rows, dmlops_max(told->factors.window.groups, 1));
+    int64_t most = dmlops_min(2, dmlops_divide(64, dmlops_multiply(block->rows, block->columns)));
+    if (adjacent->axis < dmlops_subtract(output->sizes.count, 1)) {
+        most = 1;
+    }
+    int64_t filters = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, filters) <= most) && (dmlops_modulo(own,
+        dmlops_multiply(2, filters)) == 0) && (blocks >= dmlops_multiply(dmlops_multiply(2, filters), 131072)))) {
+        filters = dmlops_multiply(2, filters);
+    }
+    return filters;
+}
+
 /* How many adjacent elements along a dimension form aligned vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     place) {
     int64_t vector = ((tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] == 1) &&
-        (tensor->bits >= 16)) ? 4 : 1;
+        (tensor->bits >= 8)) ? 4 : 1;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
         if ((d != place) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
@@ -31310,7 +31343,13 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     int64_t in_group = is_block ? 128 : 256;
     int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down),
         blocks_across), channels);
+    int64_t filters = dmlops_plan_filters_of(planning, told, shader, &adjacent, &block, blocks);
+    planes = dmlops_divide(planes, filters);
+    blocks = dmlops_divide(blocks, filters);
     int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
     int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
         lanes);
     dmlops_plan_Groups groups;
@@ -31323,8 +31362,11 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         sliding.axes.count)]);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), adjacent.axis);
     if (shader->sliding.weights != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), told->factors.left.items[dmlops_item(planning,
-            dmlops_plan_row_dimension(planning, &told->factors, output), told->factors.left.count)]);
+        int64_t row_axis = told->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
+            &told->factors, output), told->factors.left.count)];
+        sizes.items[dmlops_item(planning, row_axis, sizes.count)] = dmlops_divide(sizes.items[dmlops_item(planning,
+            row_axis, sizes.count)], filters);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
         dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
             &told->factors.window));
     }
@@ -31337,6 +31379,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     if (is_block) {
         dmlops_plan_define_block(planning, &block, &down, &across);
         if (shader->sliding.weights != -1) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("FILTERS"), filters);
             dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
         }
     } else {
@@ -31350,7 +31393,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_32_copy(&counted, &made_4);
     }
     dmlops_plan_Dimension_16 made_5;
-    dmlops_plan_extents(planning, &output->sizes, &made_5);
+    dmlops_plan_extents(planning, &sizes, &made_5);
     dmlops_plan_int_8 made_6;
     dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
     dmlops_plan_int_64 made_7;
@@ -31555,29 +31598,31 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
     }
 }
 
-/* Bytes and thin matrices take passes of their own; windows with few rows or few products slide over the input; others
-   use matrix units where these suit, else tiles of ordinary arithmetic, else the definition's own passes where those
-   are as good. */
+/* Thin matrices take a pass of their own; windows with few rows or few products slide over the input; others use tiles:
+   of bytes, of matrix units where these suit, else of ordinary arithmetic; else the definition's own passes where
+   those are as good. */
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
     dmlops_plan_matrices_of(planning, told, shader, &found);
-    if (dmlops_plan_suits_bytes(planning, told, shader, &found)) {
-        dmlops_plan_bytes(planning, told, shader, &found);
-        return;
-    }
     if (dmlops_plan_is_thin(planning, told, shader, &found)) {
         dmlops_plan_thin(planning, told, shader, &found);
         return;
     }
-    if (dmlops_plan_is_of_bytes(planning, told, shader)) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    int has_units = dmlops_plan_suits_units(planning, told, shader, &found);
+    int of_bytes = dmlops_plan_is_of_bytes(planning, told, shader);
+    int has_byte_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && (found.rows >= 4);
+    int has_units = of_bytes ? has_byte_units : dmlops_plan_suits_units(planning, told, shader, &found);
     int is_point = dmlops_plan_element_count(planning, &told->factors.window.sizes) == 1;
     if (dmlops_plan_suits_sliding(planning, told, shader, &found) && !(has_units && is_point)) {
         dmlops_plan_sliding(planning, told, shader);
+        return;
+    }
+    if (of_bytes && found.is_worth) {
+        dmlops_plan_bytes(planning, told, shader, &found);
+        return;
+    }
+    if (of_bytes) {
+        dmlops_plan_definition(planning, told, shader);
         return;
     }
     if (has_units) {
@@ -34448,7 +34493,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
-static const char* const dmlops_convolution_bounds[] = {"DIMS", "INPUT_DIMENSION_COUNT", "ANY_IS_OUTPUT_SIZES_ENTRY", "INPUT_DIMENSION_COUNT2", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
@@ -34456,7 +34501,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {8, dmlops_convolution_lists},
     0,
     {2, dmlops_convolution_divisors},
-    {5, dmlops_convolution_bounds},
+    {3, dmlops_convolution_bounds},
     0,
     1,
     {17, dmlops_convolution_activations},
@@ -34524,13 +34569,11 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any1 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any2 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
@@ -35392,8 +35435,6 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
     told.separable.rank = (int64_t)InputTensor->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -37318,10 +37359,6 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_tell_word(planning, &told.numbers, let_K);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -37410,14 +37447,6 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -37464,8 +37493,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     0,
     0,
     {0, NULL},
-    {-1, -1, -1, -1},
-    {1, 2, 0, 4},
+    {1, 0, 4, 2},
+    {2, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
@@ -37530,7 +37559,6 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
@@ -37618,8 +37646,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     0,
     0,
     {0, NULL},
-    {-1, -1, -1, -1},
-    {1, 3, 0, 9},
+    {1, 0, 9, 3},
+    {2, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
@@ -37712,8 +37740,6 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
@@ -38923,8 +38949,6 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, let_RoiCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 1));
     dmlops_tell_word(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_list list10;
     list10.count = 0;
@@ -40985,7 +41009,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     0,
     0,
     {0, NULL},
-    {-1, -1, -1, -1},
+    {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -41048,7 +41072,94 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list8, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_append(&list9, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list11, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list12, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list12);
+    dmlops_list list13;
+    list13.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list13, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list13);
+    dmlops_list list14;
+    list14.count = 0;
+    dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
+    dmlops_list list15;
+    list15.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list15, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+    dmlops_list list16;
+    list16.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list16, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+    dmlops_list list17;
+    list17.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list17, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+    dmlops_list list18;
+    list18.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_list list19;
+            list19.count = 0;
+            dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+            dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
+    dmlops_plan_sliding(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1}};
@@ -41102,12 +41213,6 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     dmlops_tell_word(planning, &told.numbers, let_K);
     dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));

@@ -1,8 +1,9 @@
 """Definitions that fold a sliding window over one tensor, as poolings do.
 
 The window moves over the last dimensions; taps outside of the tensor do not take part. What is folded is a
-function of one element. Outputs are functions of the result, of the place of the greatest element within the
-window, of whether there is any element at all, and of how many taps lie in a box.
+function of one element, or an integer element less its zero point, which may depend on the channel. Outputs
+are functions of the result, of the place of the greatest element within the window, of whether there is any
+element at all, and of how many taps lie in a box.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class Sliding(FastForm):
 
     `places` is as in `contraction.Factor`; the window, of `sizes`, moves over the dimensions after those,
     along the output's in `axes`. `fold` is the fold as defined, `term` what is folded, as a function of the
-    local `element`, and `values` are the outputs as functions of the local `total`. They may also depend on
-    the number of taps that lie in the box of `counted`.
+    local `element`, from which `less` is subtracted unless it is None, and `values` are the outputs as
+    functions of the local `total`. They may also depend on the number of taps that lie in the box of
+    `counted`.
     """
 
     tensor: str
@@ -60,6 +62,7 @@ class Sliding(FastForm):
     fold: ir.Fold
     element: ir.Local
     term: ir.Expr
+    less: ir.Expr | None
     values: Mapping[str, ir.Expr]
 
 
@@ -89,7 +92,11 @@ class _Reader:
         fold = written(totals[0], {})  # numbers variables as if it stood alone
         assert isinstance(fold, ir.Fold)
         w, sizes = _window(fold)
-        load, head, place = self._read(fold)
+        folded, less = _split(fold.body)
+        load, head, place = self._read(fold, folded)
+        rest = () if less is None else tuple(ir.walk(ir.substitute(less, {ir.Index(AT, _ONE): _ZERO})))
+        if any(part in (w, AT, load.tensor) for part in rest):
+            raise Unfit
         counted: Frame | None = None
         new: dict[ir.Expr, ir.Expr] = {}
         for one in folds:
@@ -117,15 +124,16 @@ class _Reader:
             counted=counted,
             fold=fold,
             element=element,
-            term=ir.substitute(fold.body, {load: element}),
+            term=ir.substitute(folded, {load: element}),
+            less=less,
             values=values,
         )
 
-    def _read(self, fold: ir.Fold) -> tuple[ir.Load, ir.Expr, ir.Expr]:
-        """The only element that a fold reads in each iteration, the number of dimensions before the window's,
-        and the place in these."""
+    def _read(self, fold: ir.Fold, body: ir.Expr) -> tuple[ir.Load, ir.Expr, ir.Expr]:
+        """The only element that a term, `body`, reads in each iteration of a fold, the number of dimensions
+        before the window's, and the place in the window's."""
         w, _ = _window(fold)
-        match _loads(fold.body), fold.condition:
+        match _loads(body), fold.condition:
             case [
                 ir.Load(
                     tensor=ir.Tensor(name=name, index=None) as tensor,
@@ -137,7 +145,7 @@ class _Reader:
                 of,
                 behind,
             ) == (AT, place, tensor, head):
-                rest = ir.substitute(fold.body, {load: _ZERO})
+                rest = ir.substitute(body, {load: _ZERO})
                 free = any(part in (w, AT) for part in ir.walk(rest))
                 if head is not None and is_known(head) and not free and self._described.is_certain(name):
                     return load, head, place
@@ -181,6 +189,14 @@ def _frame(place: ir.Expr, limits: ir.Expr, w: ir.Local) -> Frame:
 
 def _folds(node: ir.Expr) -> Iterator[ir.Fold]:
     return (part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled)
+
+
+def _split(body: ir.Expr) -> tuple[ir.Expr, ir.Expr | None]:
+    """A term, and what is subtracted from the element that it consists of, if anything."""
+    match body:
+        case ir.Binary("-", ir.Load() as load, less, ir.INT):
+            return load, less
+    return body, None
 
 
 def _loads(node: ir.Expr) -> list[ir.Load]:

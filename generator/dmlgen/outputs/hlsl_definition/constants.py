@@ -84,7 +84,7 @@ def is_constant(node: ir.Expr) -> bool:
     """Whether a part of an expression is passed to the shader as a constant."""
     if isinstance(node, ir.Number | ir.EnumValue | ir.Constant | ir.Tensor | ir.Tensors):
         return False
-    if is_dimension_count(node):  # the shader knows how many sizes there are
+    if is_of_ranks(node):  # the shader knows how many sizes there are
         return False
     if node.type.kind == "element":
         return isinstance(node, ir.Member)
@@ -95,6 +95,18 @@ def is_constant(node: ir.Expr) -> bool:
     if node.type == ir.FLOAT:  # shaders do arithmetic on floats themselves, in their own precision
         return isinstance(node, ir.Member | ir.Part | ir.Index)
     return True
+
+
+def is_of_ranks(node: ir.Expr) -> bool:
+    """Whether an integer is made of numbers of dimensions alone, such as the place of a matrix's rows."""
+    match node:
+        case ir.Number(type=ir.INT):
+            return True
+        case ir.Binary("+" | "-", left, right, ir.INT):
+            return is_of_ranks(left) and is_of_ranks(right)
+        case ir.Call("min" | "max", arguments) if node.type == ir.INT:
+            return all(map(is_of_ranks, arguments))
+    return is_dimension_count(node)
 
 
 def is_dimension_count(node: ir.Expr) -> bool:

@@ -23,8 +23,8 @@ TAP = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
 class ContractedPass(FormPass):
     """The pass that computes an output by its contraction, followed by the one that adds up partial sums.
 
-    `value` is the text of the element, as a function of the sum `total`. `few` is the pass for few rows. For
-    bytes there is no such pass, and `left_less` and `right_less` are the texts of the zero points.
+    `value` is the text of the element, as a function of the sum `total`. `few` is the pass for few rows
+    under a window. For bytes, `left_less` and `right_less` are the texts of the zero points.
     """
 
     left: Tensor
@@ -45,6 +45,11 @@ class ContractedPass(FormPass):
     def type(self) -> str:
         """The type of the sums."""
         return "int" if self.contraction.of_bytes else "float"
+
+    @property
+    def reads_more(self) -> bool:
+        """Whether the element depends on other tensors besides the factors, such as scales or a bias."""
+        return any(isinstance(part, ir.Load) for part in ir.walk(self.contraction.value))
 
     @property
     def phased(self) -> bool:

@@ -30,7 +30,9 @@ class SlidingPass(FormPass):
 
     `type` and `start` are those of the result, `element` is the type of an element that `term` is a function
     of; `turn` adds a term to a result. `values` are the texts of outputs, by member. If there are `weights`,
-    terms are multiplied by their elements. `sliding` is the form, unless that is a contraction.
+    terms are multiplied by their elements. `less` is the text of what is subtracted from terms, "" for
+    nothing; if something is, weights have a zero point, too. `sliding` is the form, unless that is a
+    contraction.
     """
 
     tensor: Tensor
@@ -43,6 +45,7 @@ class SlidingPass(FormPass):
     turn: str
     values: Mapping[str, str]
     sliding: Sliding | None
+    less: str
     field = "sliding"
     template = "sliding"
     planner = "sliding"
@@ -105,23 +108,26 @@ def sliding_pass(printer: ShaderPrinter, operator: Operator, number: int) -> Sli
         turn=turn,
         values={name: printer.made(name, value) for name, value in sliding.values.items()},
         sliding=sliding,
+        less="" if sliding.less is None else printer.as_int(sliding.less),
     )
 
 
 def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> SlidingPass | None:
     """The pass of a contraction with a window for few rows, in which each thread computes sums by itself."""
-    if contraction.window is None or contraction.of_bytes:
+    if contraction.window is None:
         return None
+    type_ = "int" if contraction.of_bytes else "float"
     return SlidingPass(
         number=number,
         tensor=printer.tensors[contraction.right.tensor],
         weights=printer.tensors[contraction.left.tensor],
         outputs=(printer.tensors[contraction.output],),
-        type="float",
+        type=type_,
         start="0",
-        element="float",
+        element=type_,
         term="element",
         turn="result = mad(weight, term, result);",
         values={contraction.output: printer.made(contraction.output, contraction.value)},
         sliding=None,
+        less="RightLess(at)" if contraction.of_bytes else "",
     )

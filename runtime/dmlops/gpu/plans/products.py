@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .bytes import plan_bytes, suits_bytes
+from .bytes import plan_bytes
+from .capabilities import Capability
 from .contraction import plan_contraction
 from .defined import Definition, DefinitionShader
 from .definition import plan_definition
@@ -13,6 +14,7 @@ from .phases import upright
 from .planning import Planning
 from .sliding import plan_sliding, suits_sliding
 from .thin import is_thin, plan_thin
+from .tuning import TILE_DIRECT_ROWS
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
@@ -26,23 +28,25 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
 
 
 def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """Bytes and thin matrices take passes of their own; windows with few rows or few products slide over the
-    input; others use matrix units where these suit, else tiles of ordinary arithmetic, else the definition's
-    own passes where those are as good."""
+    """Thin matrices take a pass of their own; windows with few rows or few products slide over the input;
+    others use tiles: of bytes, of matrix units where these suit, else of ordinary arithmetic; else the
+    definition's own passes where those are as good."""
     found = matrices_of(told, shader)
-    if suits_bytes(told, shader, found):
-        plan_bytes(out, told, shader, found)
-        return
     if is_thin(told, shader, found):
         plan_thin(out, told, shader, found)
         return
-    if is_of_bytes(told, shader):
-        plan_definition(out, told, shader)
-        return
-    has_units = suits_units(out, told, shader, found)
+    of_bytes = is_of_bytes(told, shader)
+    has_byte_units = out.has(Capability.BYTE_UNITS) and found.rows >= TILE_DIRECT_ROWS
+    has_units = has_byte_units if of_bytes else suits_units(out, told, shader, found)
     is_point = element_count(told.factors.window.sizes) == 1  # for which matrix units have small tiles
     if suits_sliding(told, shader, found) and not (has_units and is_point):
         plan_sliding(out, told, shader)
+        return
+    if of_bytes and found.is_worth:
+        plan_bytes(out, told, shader, found)
+        return
+    if of_bytes:
+        plan_definition(out, told, shader)
         return
     if has_units:
         plan_matrix_units(out, told, shader, found)

@@ -155,7 +155,7 @@ TILE_DEEP = 2048  # NVIDIA H200: 1024 and 4096 at 0.99
 TILE_WINDOW_PARTS = 8  # NVIDIA H200: 9 and 18 at 0.83
 "parts of k with a window and small tiles, at most"
 TILE_DIRECT_ROWS = 4  # not measured
-"rows per channel group from which tiles pay; below, windows slide over the input"
+"rows from which tiles pay; below, windows slide over the input"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
 
@@ -217,6 +217,8 @@ BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
 "rows of a thread's block of elements; half as many where windows do not overlap"
 BLOCK_COLUMNS = 4  # NVIDIA H200: 2 at 0.95 with channels last; with a step of 2 there, 4 at 0.78 to 1.08
 "its columns; half as many, with channels last, where windows do not overlap"
+BLOCK_FILTERS = 2  # NVIDIA H200: 1 at 0.74 to 0.88, 4 at 0.84 to 1.11
+"rows of weights that a thread computes blocks for, at most"
 BLOCK_MOST = 64  # not measured
 "elements of a block, at most, so that shared memory has room for those of all threads sharing its channels"
 BLOCK_REACH = 40  # not measured
@@ -233,6 +235,8 @@ BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
 "channels of a block per thread, at least"
 BLOCK_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
 "threads that share the channels of a block, at most: all threads of a wave have the same channels"
+SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
+"channels and rows per channel group, of several, up to which windows slide over the input"
 SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
 "products in total up to which a convolution slides windows although it has enough rows for tiles"
 SLIDING_POINTS = 4194304  # NVIDIA H200: 1.0 to 2.4 times as fast, with 13 million 0.8 to 1.1

@@ -84,9 +84,7 @@ def told(desc: Any, index: int) -> Definition:
     ]
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
-    max_ = max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0)
     output_dimension_count3 = output_dimension_count - 2
-    b_zero_point_dimension_count = len(sizes_of(desc.BZeroPointTensor)) - 1
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
     a_data_type = desc.ATensor.DataType
@@ -99,14 +97,10 @@ def told(desc: Any, index: int) -> Definition:
         [],
         [
             output_dimension_count2,
-            max_,
+            max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
             output_dimension_count3,
-            b_zero_point_dimension_count,
+            len(sizes_of(desc.BZeroPointTensor)) - 1,
             a_sizes_entry,
-            output_dimension_count3,
-            max_,
-            output_dimension_count2,
-            b_zero_point_dimension_count,
         ],
         [],
         [],

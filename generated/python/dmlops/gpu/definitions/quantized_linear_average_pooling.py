@@ -23,6 +23,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
+    Frame,
     NearbyPass,
     Pass,
     RowsPass,
@@ -35,7 +36,6 @@ from ..plans.defined import (
 
 DOUBLE = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
@@ -52,7 +52,7 @@ SHADER = DefinitionShader(
     float_numbers=0,
     is_fused=False,
     activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
+    sliding=SlidingPass(1, 0, 5, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
@@ -82,6 +82,12 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR5, desc.OutputTensor),
     ]
     input_sizes = desc.InputTensor.Sizes[2:]
+    number = tuple(
+        entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
+    )
+    number2 = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
+    number3 = tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount))
+    number4 = tuple(desc.Dilations[d] - desc.StartPadding[d] for d in range(desc.DimensionCount))
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
@@ -92,12 +98,7 @@ def told(desc: Any, index: int) -> Definition:
             limited(desc.StartPadding),
             limited(input_sizes),
             limited(desc.WindowSize),
-            limited(
-                tuple(
-                    entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d]
-                    for d in range(desc.DimensionCount)
-                )
-            ),
+            limited(number),
         ],
         [],
         [
@@ -110,7 +111,30 @@ def told(desc: Any, index: int) -> Definition:
         [desc.DimensionCount],
         [],
         NO_FACTORS,
-        NO_SLIDING,
+        Sliding(
+            tuple(d for d in range(2)),
+            desc.WindowSize,
+            tuple(d + 2 for d in range(desc.DimensionCount)),
+            Frame(number2, number3, number4, input_sizes),
+            Frame(
+                tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
+                if desc.IncludePadding
+                else number2,
+                tuple(
+                    desc.Strides[d] - desc.StartPadding[d] + desc.StartPadding[d]
+                    for d in range(desc.DimensionCount)
+                )
+                if desc.IncludePadding
+                else number3,
+                tuple(
+                    desc.Dilations[d] - desc.StartPadding[d] + desc.StartPadding[d]
+                    for d in range(desc.DimensionCount)
+                )
+                if desc.IncludePadding
+                else number4,
+                number if desc.IncludePadding else input_sizes,
+            ),
+        ),
         NO_ATTENTION_VIEWS,
         (),
         (),
@@ -120,4 +144,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("sliding", SHADER, told, "", "")

@@ -66,8 +66,8 @@ SHADER = DefinitionShader(
     float_numbers=0,
     is_fused=False,
     activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(1, 3, 0, 9),
+    sliding=SlidingPass(1, 0, 9, 3),
+    contracted=ContractedPass(2, 3, 0, 9),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -107,8 +107,6 @@ def told(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
-    min_ = min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1)
-    min_2 = min(len(desc.FilterScaleTensor.Sizes) - 1, 1)
     input_dimension_count = len(input_sizes) - 2
     filter_data_type = desc.FilterTensor.DataType
     input_data_type = desc.InputTensor.DataType
@@ -132,7 +130,11 @@ def told(desc: Any, index: int) -> Definition:
             limited(tuple(0 for d in range(len(sizes_of(desc.InputZeroPointTensor))))),
         ],
         [],
-        [min_, input_sizes_entry, min_2, min_2, min_],
+        [
+            min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1),
+            input_sizes_entry,
+            min(len(desc.FilterScaleTensor.Sizes) - 1, 1),
+        ],
         [input_dimension_count],
         [],
         Factors(

@@ -92,15 +92,9 @@ def told(desc: Any, index: int) -> Definition:
     ]
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
-    max_ = max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0)
     output_dimension_count3 = output_dimension_count - 2
-    b_zero_point_dimension_count = len(sizes_of(desc.BZeroPointTensor)) - 1
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
-    max_2 = max(len(desc.AScaleTensor.Sizes) - 2, 0)
-    b_scale_dimension_count = len(desc.BScaleTensor.Sizes) - 1
-    max_3 = max(len(desc.OutputScaleTensor.Sizes) - 2, 0)
-    max_4 = max(len(sizes_of(desc.OutputZeroPointTensor)) - 2, 0)
     a_data_type = desc.ATensor.DataType
     b_data_type = desc.BTensor.DataType
     return Definition(
@@ -111,22 +105,14 @@ def told(desc: Any, index: int) -> Definition:
         [],
         [
             output_dimension_count2,
-            max_,
+            max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
             output_dimension_count3,
-            b_zero_point_dimension_count,
+            len(sizes_of(desc.BZeroPointTensor)) - 1,
             a_sizes_entry,
-            max_2,
-            b_scale_dimension_count,
-            max_3,
-            max_4,
-            output_dimension_count3,
-            max_2,
-            output_dimension_count2,
-            b_scale_dimension_count,
-            max_3,
-            max_4,
-            max_,
-            b_zero_point_dimension_count,
+            max(len(desc.AScaleTensor.Sizes) - 2, 0),
+            len(desc.BScaleTensor.Sizes) - 1,
+            max(len(desc.OutputScaleTensor.Sizes) - 2, 0),
+            max(len(sizes_of(desc.OutputZeroPointTensor)) - 2, 0),
         ],
         [],
         [],

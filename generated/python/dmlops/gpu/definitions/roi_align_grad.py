@@ -105,9 +105,7 @@ def told(desc: Any, index: int) -> Definition:
     output_gradient_sizes = sizes_of(desc.OutputGradientTensor)
     input_sizes = sizes_of(desc.InputTensor)
     roi_sizes = desc.ROITensor.Sizes
-    roi_dimension_count = len(roi_sizes)
-    roi_dimension_count2 = roi_dimension_count - 2
-    roi_sizes_entry = entry(roi_sizes, roi_dimension_count2)
+    roi_sizes_entry = entry(roi_sizes, len(roi_sizes) - 2)
     return Definition(
         (desc.OutputGradientTensor is not None and desc.OutputGradientTensor.DataType == DOUBLE)
         or (desc.OutputROIGradientTensor is not None and desc.OutputROIGradientTensor.DataType == DOUBLE),
@@ -170,8 +168,6 @@ def told(desc: Any, index: int) -> Definition:
             - 1,
             desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE,
             roi_sizes_entry,
-            roi_dimension_count2,
-            roi_dimension_count - 1,
             1 if desc.AlignRegionsToCorners else 0,
         ],
         [],

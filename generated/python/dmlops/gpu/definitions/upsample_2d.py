@@ -81,8 +81,6 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR1, desc.OutputTensor),
     ]
     input_dimension_count = len(desc.InputTensor.Sizes)
-    input_dimension_count2 = input_dimension_count - 1
-    input_dimension_count3 = input_dimension_count - 2
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((desc.OutputTensor.Sizes[d] for d in range(input_dimension_count)), default=0)
     return Definition(
@@ -96,14 +94,12 @@ def told(desc: Any, index: int) -> Definition:
         [],
         [],
         [
-            input_dimension_count2,
+            input_dimension_count - 1,
             desc.ScaleSize.Width,
-            input_dimension_count3,
+            input_dimension_count - 2,
             desc.ScaleSize.Height,
             is_linear,
             number - 1,
-            input_dimension_count3,
-            input_dimension_count2,
         ],
         [input_dimension_count],
         [],

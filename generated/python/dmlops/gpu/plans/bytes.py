@@ -22,7 +22,6 @@ from .contraction_passes import (
     Split,
     contraction_params,
     partial_vectors,
-    partial_words,
     split_into,
     strided_words,
     tapped_params,
@@ -32,7 +31,7 @@ from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
 from .known import Eight
 from .loops import Words, ceil_div, element_count, grid, times
-from .matrices import Matrices, Side, axis_steps, first_of, is_of_bytes, output_vector, side_vector, tiles_of
+from .matrices import Matrices, Side, axis_steps, first_of, output_vector, side_vector, tiles_of
 from .occupancy import UnitTile, is_for_pairs, occupies_most, unit_parts, unit_threads
 from .planning import Planning
 from .reasons import Reason
@@ -43,7 +42,6 @@ from .tuning import (
     BYTES_MOST_PARTS,
     BYTES_PART,
     SINGLE_THREADS,
-    TILE_DIRECT_ROWS,
     TILE_FEW_ROWS,
     TILE_WALK,
 )
@@ -60,12 +58,6 @@ class InOrder(NamedTuple):
     pitch: int
     left_items: int
     right_items: int
-
-
-def suits_bytes(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether the factors are bytes, and there is enough work."""
-    least = TILE_DIRECT_ROWS if found.column_axis == NONE else 1
-    return is_of_bytes(told, shader) and found.is_worth and found.rows >= least
 
 
 def line_vector(side: Side, axis: int, lines: int, depth: int) -> int:
@@ -188,7 +180,8 @@ def sums_count(tensor: Tensor, lessens: bool) -> bool:
 
 
 def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
-    """One dispatch, preceded by one if factors are packed, and followed by one if k is split."""
+    """One dispatch, preceded by one if factors are packed, and followed by one if k is split or matrix units
+    cannot store the output."""
     contracted, window, factors = shader.contracted, told.factors.window, told.factors
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     output = told.tensors[contracted.output]
@@ -201,10 +194,14 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
         order = order_of(told, shader, found)
         made = ordered_factors(told, shader, found, order)
     stored = output_vector(found, output)
-    has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or stored == 4)  # else atomics
+    is_whole = output.bits >= 16 or stored == 4
+    sums = times(4, partial_vectors(found))
+    has_units = out.has(Capability.BYTE_UNITS) and (is_whole or sums < MAX_COUNT // 16)
     tile = byte_tile_for(made, has_units)
     split = byte_split(made, tile, has_units)
-    sums_words = partial_words(found, split)
+    # Storing bytes one by one takes atomics, which do not mix with matrix units.
+    in_parts = split.parts > 1 or (has_units and not is_whole)
+    sums_words = times(sums, split.parts) if in_parts else 0
     items = order.left_items + order.right_items
     words = sums_words + times(ceil_div(items, 4) * 4, order.vector // 4)
     if words >= MAX_COUNT // 4:  # the shader counts bytes there
@@ -218,7 +215,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
         out.define("COLUMN_AXIS", found.column_axis)
     out.define("LEFT_UNSIGNED", int(not left.is_signed))
     out.define("RIGHT_UNSIGNED", int(not right.is_signed))
-    out.define("IN_PARTS", int(split.parts > 1))
+    out.define("IN_PARTS", int(in_parts))
     out.write(out.scratch(max(4 * words, 16)))
     out.share()
 
@@ -230,7 +227,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.define("LEFT_SUMS", int(sums_count(right, factors.lessens_right)))
     out.define("RIGHT_SUMS", int(sums_count(left, factors.lessens_left)))
     define_lines(out, told, made, order.vector if is_ordered else 0)
-    out.define("OUTPUT_VECTOR", stored if split.parts == 1 else 1)
+    out.define("OUTPUT_VECTOR", 1 if in_parts else stored)
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("TILE_DEPTH", tile.depth)
@@ -247,7 +244,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
         out.dispatch(params, groups, True)
     else:
         out.dispatch(unordered_params(told, shader, found, common, groups), groups, False)
-    if split.parts > 1:
+    if in_parts:
         dispatch_byte_items(out, told, shader, found, common, number + PARTS_PASS, 1, partial_vectors(found))
 
 

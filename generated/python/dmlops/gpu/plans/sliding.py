@@ -29,7 +29,7 @@ from .loops import (
     power_below,
     times,
 )
-from .matrices import Matrices
+from .matrices import Matrices, is_of_bytes
 from .phases import is_divided, row_dimension
 from .planning import Planning
 from .told import NONE, Sizes, Tensor
@@ -37,6 +37,7 @@ from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
     BLOCK_FEW,
+    BLOCK_FILTERS,
     BLOCK_LAYERS,
     BLOCK_MOST,
     BLOCK_PLACES,
@@ -47,6 +48,7 @@ from .tuning import (
     SHARING_BUSY,
     SHARING_LANES,
     SHARING_THREADS,
+    SLIDING_CHANNELS,
     SLIDING_POINTS,
     SLIDING_PRODUCTS,
     TILE_DIRECT_ROWS,
@@ -102,7 +104,7 @@ class Weights(NamedTuple):
 
 class SlidingParams(NamedTuple):
     sizes: Annotated[Dimensions, "OUTPUT_RANK"]
-    "of the output"
+    "of the output; along rows of the weights, as many as blocks of several rows"
     planeSteps: Eight
     "strides of the tensor along the dimensions of the output; lists fill two vectors"
     window: Annotated[list[int], 64]
@@ -173,16 +175,20 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
 
 
 def suits_sliding(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether a contraction has a window, and so few rows per channel group that they make no tile, or so few
-    products that tiles leave most of a GPU idle. Fractional steps require blocks."""
+    """Whether a contraction has a window, and such small channel groups that they make no tile, or so few
+    products that tiles leave most of a GPU idle. Fractional steps require blocks, bytes what tiles do."""
     window = told.factors.window
     if not told.factors.applies or len(window.sizes) == 0:
         return False
-    if found.rows < TILE_DIRECT_ROWS and not is_divided(window):
+    if is_of_bytes(told, shader) and not found.is_worth:
+        return False
+    is_few = found.rows < TILE_DIRECT_ROWS
+    is_narrow = window.groups > 1 and max(found.rows, told.factors.depth) <= SLIDING_CHANNELS
+    if (is_few or is_narrow) and not is_divided(window):
         return True
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
-    few = SLIDING_POINTS if element_count(window.sizes) == 1 else SLIDING_PRODUCTS
-    return (found.rows < TILE_DIRECT_ROWS or products <= few) and in_blocks(told, shader)
+    most = SLIDING_POINTS if element_count(window.sizes) == 1 else SLIDING_PRODUCTS
+    return (is_few or products <= most) and in_blocks(told, shader)
 
 
 def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
@@ -250,10 +256,13 @@ def block_of(
     if down.elements * across.elements == 1 or not is_unrolled(down, across, rows, columns, channels):
         return Block(0, 1, 1, 1, 1, 0)
     vector, stored = whole_vectors(tensor, adjacent.place), whole_vectors(output, adjacent.axis)
-    if adjacent.axis < len(output.sizes) - 1:
-        return Block(rows, columns, channels, channels, gcd(stored, channels), 0)
+    is_across = adjacent.axis == len(output.sizes) - 1
+    stored = gcd(stored, gcd(across.elements, columns) if is_across else channels)
+    if output.bits < 16 and stored < 4:
+        stored = 1  # no two threads may write the same word at once
+    if not is_across:
+        return Block(rows, columns, channels, channels, stored, 0)
     vector = gcd(vector, gcd(across.limit, columns * across.step // across.divisor))
-    stored = gcd(stored, gcd(across.elements, columns))
     return Block(rows, columns, 1, vector, stored, (across.first - rest(across)) // across.divisor % vector)
 
 
@@ -270,9 +279,28 @@ def shares_of(blocks: int, most: int) -> int:
     return shares
 
 
+def filters_of(
+    told: Definition, shader: DefinitionShader, adjacent: Adjacent, block: Block, blocks: int
+) -> int:
+    """How many rows of the weights a thread computes a block for, if all rows have `blocks` together: as many
+    as leave enough threads. Neighbouring threads that follow the channels have one each."""
+    if block.rows == 0 or shader.sliding.weights == NONE:
+        return 1
+    output = told.tensors[shader.sliding.output]
+    rows = output.sizes[told.factors.left[row_dimension(told.factors, output)]]
+    own = rows // max(told.factors.window.groups, 1)
+    most = min(BLOCK_FILTERS, BLOCK_MOST // (block.rows * block.columns))
+    if adjacent.axis < len(output.sizes) - 1:
+        most = 1
+    filters = 1
+    while 2 * filters <= most and own % (2 * filters) == 0 and blocks >= 2 * filters * BLOCK_BUSY:
+        filters = 2 * filters
+    return filters
+
+
 def whole_vectors(tensor: Tensor, place: int) -> int:
     """How many adjacent elements along a dimension form aligned vectors."""
-    vector = 4 if tensor.strides[place] == 1 and tensor.bits >= 16 else 1
+    vector = 4 if tensor.strides[place] == 1 and tensor.bits >= 8 else 1
     for d, stride in enumerate(tensor.strides):
         if d != place and tensor.sizes[d] > 1:
             vector = gcd(vector, stride)
@@ -419,7 +447,12 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     is_block = block.rows > 0
     in_group = BLOCK_THREADS if is_block else SHARING_THREADS
     blocks = times(times(planes * blocks_down, blocks_across), channels)
+    filters = filters_of(told, shader, adjacent, block, blocks)
+    planes = planes // filters
+    blocks = blocks // filters
     shares = shares_of(blocks, most)
+    sizes: Eight = []
+    sizes.extend(output.sizes)
     threads = times(blocks, shares) if is_block else times(whole, lanes)
     groups = grid(out, threads, in_group, 1)
     out.define("PASS", shader.sliding.number)
@@ -429,7 +462,9 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     out.define("WINDOW_AXIS", sliding.axes[0])
     out.define("ADJACENT_AXIS", adjacent.axis)
     if shader.sliding.weights != NONE:
-        out.define("ROW_AXIS", told.factors.left[row_dimension(told.factors, output)])
+        row_axis = told.factors.left[row_dimension(told.factors, output)]
+        sizes[row_axis] = sizes[row_axis] // filters
+        out.define("ROW_AXIS", row_axis)
         out.define("DIVIDED", int(is_divided(told.factors.window)))
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
@@ -440,6 +475,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if is_block:
         define_block(out, block, down, across)
         if shader.sliding.weights != NONE:
+            out.define("FILTERS", filters)
             out.define("SHARES", shares)
     else:
         out.define("LANES", lanes)
@@ -447,7 +483,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if len(sliding.counted.first) > 0:
         counted = frame_words(out, sliding.counted)
     params = SlidingParams(
-        extents(output.sizes),
+        extents(sizes),
         plane_steps(sliding, tensor, output),
         window_constants(out, sliding, tensor),
         counted,
