@@ -223,6 +223,30 @@ def test_padding(device: Any, mode: str, rank: int) -> None:
     check(device, "PADDING1", {**members, **typed}, *named, strides)
 
 
+@pytest.mark.parametrize("innermost", range(4))
+def test_padding_writes_vectors_along_the_innermost_dimension(device: Any, innermost: int) -> None:
+    values = random_bits(np.random.default_rng(3), (4, 8, 2, 12), "float32")
+    before, after = [0, 4, 1, 3], [4, 0, 1, 1]
+    expected = np.pad(values, list(zip(before, after, strict=True)), "edge")
+    order = [*(d for d in (2, 0, 3, 1) if d != innermost), innermost]
+    strides = {
+        "InputTensor": permuted(values.shape, order), "OutputTensor": permuted(expected.shape, order),
+    }  # fmt: skip
+    members = {"PaddingMode": "EDGE", "DimensionCount": 4, "StartPadding": before, "EndPadding": after}
+    check(
+        device, "PADDING", {**members, "PaddingValue": 0}, {"InputTensor": values},
+        {"OutputTensor": expected}, strides,
+    )  # fmt: skip
+    desc = dmlops.Padding(
+        InputTensor=dmlops.TensorDesc("FLOAT32", values.shape, Strides=strides["InputTensor"]),
+        OutputTensor=dmlops.TensorDesc("FLOAT32", expected.shape, Strides=strides["OutputTensor"]),
+        **members,
+        PaddingValue=0,
+    )
+    (dispatch,) = dmlops.gpu.planned(desc).dispatches
+    assert dispatch.defines["VECTOR"] == 4
+
+
 @pytest.mark.parametrize("data_type", newest_types("PADDING1"))
 def test_padding_of_every_type(device: Any, data_type: str) -> None:
     rng = np.random.default_rng(2)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from .case import LARGE, SMALL, Case, drawn, size_of, tensor, uniform
+from .case import LARGE, SMALL, Case, channels_last, drawn, size_of, tensor, uniform
 
 
 def moves() -> Iterator[Case]:
     """Permuted dimensions, blocks of pixels as channels, and tensors that are repeated, joined, unfolded,
-    mirrored beyond their edges, and accumulated along columns."""
+    mirrored beyond their edges, padded and cut where channels lie last, and accumulated along columns."""
 
     def moved(name: str, sizes: Sequence[int], order: Sequence[int], data_type: str) -> Case:
         """A copy with permuted dimensions."""
@@ -95,6 +96,25 @@ def moves() -> Iterator[Case]:
             StartPadding=[0, 0, 3, 3], EndPadding=[0, 0, 3, 3],
         )  # fmt: skip
 
+    def framed(count: int, channels: int, size: int, data_type: str) -> Iterator[Case]:
+        """A frame of zeros around images that lie channels last, and images without their outermost
+        pixels."""
+        bare = channels_last((count, channels, size, size), data_type)
+        whole = channels_last((count, channels, size + 2, size + 2), data_type)
+        shown = f"channels last {count}x{channels} {size}x{size} {data_type}"
+        frame = [0, 0, 1, 1]
+        yield drawn(
+            f"padding {shown}", "PADDING1", {"InputTensor": bare, "OutputTensor": whole},
+            lambda torch, x: torch.nn.functional.pad(x, (1,) * 4), PaddingMode="CONSTANT",
+            PaddingValueDataType=data_type.upper(), PaddingValue=0.0, StartPadding=frame, EndPadding=frame,
+        )  # fmt: skip
+        cut = drawn(
+            f"slice {shown}", "SLICE1", {"InputTensor": whole, "OutputTensor": bare},
+            lambda torch, x: x[:, :, 1:-1, 1:-1].clone(memory_format=torch.channels_last),
+            InputWindowOffsets=frame, InputWindowSizes=bare["Sizes"], InputWindowStrides=[1] * 4,
+        )  # fmt: skip
+        yield replace(cut, bytes_moved=2 * size_of(bare))
+
     def downwards(side: int, data_type: str) -> Case:
         whole = tensor((side, side), data_type)
         return drawn(
@@ -114,4 +134,5 @@ def moves() -> Iterator[Case]:
         yield from of_windows(32, 64, 56, 2, data_type)
         yield joined(32, 64, 56, data_type)
         yield mirrored(32, 64, 56, data_type)
+        yield from framed(32, 64, 56, data_type)
     yield downwards(LARGE, "float32")  # torch computes halves in halves, and is too far off to compare

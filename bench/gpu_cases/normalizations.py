@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .case import SMALL, Case, drawn, tensor
+from .case import SMALL, Case, channels_last, drawn, tensor
 
 
 def normalizations() -> Iterator[Case]:
@@ -34,9 +34,8 @@ def normalizations() -> Iterator[Case]:
             Spatial=True, Epsilon=1e-5,
         )  # fmt: skip
 
-    def of_images(count: int, channels: int, size: int, data_type: str) -> Iterator[Case]:
+    def across_channels(count: int, channels: int, size: int, data_type: str) -> Iterator[Case]:
         whole = tensor((count, channels, size, size), data_type)
-        one = tensor((1, channels, 1, 1), data_type)
         shown = f"{count}x{channels}x{size}x{size} {data_type}"
         across = {"InputTensor": whole, "OutputTensor": whole}
         yield drawn(
@@ -45,17 +44,26 @@ def normalizations() -> Iterator[Case]:
             CrossChannel=True, LocalSize=5, Alpha=1e-2, Beta=0.75, Bias=1.0,
         )  # fmt: skip
         yield drawn(
-            f"instance norm {shown}", "MEAN_VARIANCE_NORMALIZATION1", across,
-            lambda torch, x: torch.nn.functional.instance_norm(x, eps=1e-5),
-            Axes=[2, 3], NormalizeVariance=True, Epsilon=1e-5,
-        )  # fmt: skip
-        yield drawn(
             f"softmax of channels {shown}", "ACTIVATION_SOFTMAX1", across,
             lambda torch, x: torch.softmax(x, 1), Axes=[1],
         )  # fmt: skip
         yield drawn(
             f"lp norm {shown}", "LP_NORMALIZATION", across,
             lambda torch, x: torch.nn.functional.normalize(x, 2.0, 1), Axis=1, Epsilon=1e-12, P=2,
+        )  # fmt: skip
+
+    def of_pixels(
+        count: int, channels: int, size: int, data_type: str, is_last: bool = False
+    ) -> Iterator[Case]:
+        of = channels_last if is_last else tensor
+        whole = of((count, channels, size, size), data_type)
+        one = tensor((1, channels, 1, 1), data_type)
+        shown = f"{'channels last ' if is_last else ''}{count}x{channels}x{size}x{size} {data_type}"
+        yield drawn(
+            f"instance norm {shown}", "MEAN_VARIANCE_NORMALIZATION1",
+            {"InputTensor": whole, "OutputTensor": whole},
+            lambda torch, x: torch.nn.functional.instance_norm(x, eps=1e-5),
+            Axes=[2, 3], NormalizeVariance=True, Epsilon=1e-5,
         )  # fmt: skip
         yield drawn(
             f"batch norm training {shown}", "BATCH_NORMALIZATION_TRAINING",
@@ -92,5 +100,7 @@ def normalizations() -> Iterator[Case]:
             yield layer(rows, width, data_type)
         yield batch(32, 64, 112, data_type)
         yield batch(32, 512, 14, data_type)
-        yield from of_images(1, 16, 14, data_type)
-        yield from of_images(32, 64, 56, data_type)
+        for count, channels, size in ((1, 16, 14), (32, 64, 56)):
+            yield from across_channels(count, channels, size, data_type)
+            yield from of_pixels(count, channels, size, data_type)
+        yield from of_pixels(32, 64, 56, data_type, is_last=True)

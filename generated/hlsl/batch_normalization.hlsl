@@ -61,6 +61,8 @@
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
 //   RANK       dimensions of the tensor written, 1 or more
+//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
+//              lie in memory
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
@@ -1558,14 +1560,17 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
 #if PASS != 1
-// The coordinate of an element, given its row-major index
+#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int d = RANK - 1; d >= 0; d--)
+    for (int place = RANK - 1; place >= 0; place--)
     {
-        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(place);
+        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

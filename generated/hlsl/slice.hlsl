@@ -7,8 +7,9 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... slice.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensor. Sizes and strides are in
-// elements, and all tensors have the same number of dimensions.
+// Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensor, whose elements are visited
+// in the order in which they lie in memory. Sizes and strides are in elements, and all tensors have the same number of
+// dimensions.
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -22,6 +23,7 @@
 //              for 4 bits) where coordinates are those of OutputTensor, its innermost stride is 1, and all other
 //              strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
+//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
@@ -65,6 +67,8 @@ uint DivideBySize(uint n, Dimension dimension)
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
+
+#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -115,19 +119,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     int at[RANK];
     uint rest = item;
     [unroll]
-    for (int d = RANK - 1; d >= 0; d--)
+    for (int place = RANK - 1; place >= 0; place--)
     {
-        const uint outer = d > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+        const int d = DIMENSION_AT(place);
+        const uint outer = place > 0 ? DivideBySize(rest, dimensions[d]) : 0;
         at[d] = (int)(rest - outer * dimensions[d].size);
         rest = outer;
     }
 
-    const int vectorStart = at[RANK - 1] * VECTOR;
+    const int inner = DIMENSION_AT(RANK - 1);
+    const int vectorStart = at[inner] * VECTOR;
     OUTPUT_VALUE values[VECTOR];
     [unroll]
     for (int inVector = 0; inVector < VECTOR; inVector++)
     {
-        at[RANK - 1] = vectorStart + inVector;
+        at[inner] = vectorStart + inVector;
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
@@ -135,7 +141,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
                 dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset1);
     }
-    at[RANK - 1] = vectorStart;
+    at[inner] = vectorStart;
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)

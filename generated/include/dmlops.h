@@ -24500,6 +24500,9 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
     dmlops_plan_Loop* inner);
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_int_8* strides, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_in_digits(dmlops_planning* planning, const dmlops_plan_int_8* order);
 DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
     result);
 DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t step,
@@ -25146,25 +25149,68 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
     return;
 }
 
+/* Dimensions in the order in which a tensor lies in memory: sorted by stride, greatest first, after those of size 1,
+   whose strides mean nothing. */
+DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_int_8* strides, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 order;
+    order.count = 0;
+    int64_t single = 0;
+    for (int64_t place = 0; place < sizes->count; ++place) {
+        const int64_t size = sizes->items[place];
+        int64_t begin = order.count;
+        if (size == 1) {
+            begin = single;
+            single = dmlops_add(single, 1);
+        }
+        while (planning->reason == DMLOPS_REASON_NONE && ((size > 1) && (begin > single) &&
+            (strides->items[dmlops_item(planning, order.items[dmlops_item(planning, dmlops_subtract(begin, 1),
+            order.count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
+            begin = dmlops_subtract(begin, 1);
+        }
+        dmlops_plan_int_8_insert(planning, &order, begin, place);
+    }
+    *result = order;
+    return;
+}
+
+/* An order of dimensions as shaders take it: 4 bits for each, the first one lowest. */
+DMLOPS_CALLED int64_t dmlops_plan_in_digits(dmlops_planning* planning, const dmlops_plan_int_8* order) {
+    (void)planning;
+    int64_t number = 0;
+    for (int64_t place = 0; place < order->count; ++place) {
+        const int64_t d = order->items[place];
+        number = dmlops_add(number, dmlops_shift(d, dmlops_multiply(4, place)));
+    }
+    return number;
+}
+
 /* The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost. */
 DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
     result) {
-    dmlops_plan_Loop_16 ordered;
-    ordered.count = 0;
-    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
-        const dmlops_plan_Loop* loop = &loops->items[each_1];
-        if (loop->size > 1) {
-            int64_t place = ordered.count;
-            while (planning->reason == DMLOPS_REASON_NONE && ((place > 0) && (ordered.items[dmlops_item(planning,
-                dmlops_subtract(place, 1), ordered.count)].strides.items[dmlops_item(planning, -1,
-                ordered.items[dmlops_item(planning, dmlops_subtract(place, 1), ordered.count)].strides.count)] <
-                loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]))) {
-                place = dmlops_subtract(place, 1);
-            }
-            dmlops_plan_Loop_16_insert(planning, &ordered, place, loop);
-        }
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, loop->size);
     }
-    dmlops_plan_merged_in_order(planning, &ordered, result);
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < loops->count; ++each_4) {
+        const dmlops_plan_Loop* loop = &loops->items[each_4];
+        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, loop->strides.items[dmlops_item(planning, -1,
+            loop->strides.count)]);
+    }
+    dmlops_plan_int_8 order;
+    dmlops_plan_outermost_first(planning, &made_1, &made_3, &order);
+    dmlops_plan_Loop_16 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < order.count; ++each_6) {
+        const int64_t place = order.items[each_6];
+        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &loops->items[dmlops_item(planning, place,
+            loops->count)]);
+    }
+    dmlops_plan_merged_in_order(planning, &made_5, result);
     return;
 }
 
@@ -29208,13 +29254,27 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     first, const dmlops_plan_AttentionGroups* threads, int waits) {
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    int is_other = one->writes_kept || (one->box_list != -1) || (one->box_tensor != -1);
+    if (is_other || (told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].strides.count !=
+        shape->count)) {
+        dmlops_plan_int_8_fill(planning, &strides, shape->count, 0);
+    } else {
+        dmlops_plan_int_8_extend(planning, &strides, told->tensors.items[dmlops_item(planning, one->target,
+            told->tensors.count)].strides.count, told->tensors.items[dmlops_item(planning, one->target,
+            told->tensors.count)].strides.items);
+    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), shape->count);
-    dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_extents(planning, shape, &made_1);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_outermost_first(planning, shape, &strides, &made_1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &made_1));
+    dmlops_plan_Dimension_16 made_2;
+    dmlops_plan_extents(planning, shape, &made_2);
     dmlops_plan_DefinitionParams params;
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_1);
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_2);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &told->elements);
@@ -29270,24 +29330,28 @@ DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlo
     }
 }
 
-/* By coordinates: in vectors if these are the output's own. */
+/* By coordinates, in the order in which the tensor visited lies in memory: in vectors if that is the output. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
     const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, told->over,
         told->tensors.count)].sizes;
     dmlops_plan_check_ranks(planning, told);
-    int64_t last = dmlops_subtract(sizes->count, 1);
+    dmlops_plan_int_8 order;
+    dmlops_plan_outermost_first(planning, sizes, &told->tensors.items[dmlops_item(planning, told->over,
+        told->tensors.count)].strides, &order);
+    int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t place = 0; place < dmlops_clip(last, output->strides.count); ++place) {
-        const int64_t stride = output->strides.items[place];
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
+        const int64_t place = order.items[each_1];
         if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
-            dmlops_plan_int_64_insert(planning, &outer, outer.count, stride);
+            dmlops_plan_int_64_insert(planning, &outer, outer.count, output->strides.items[dmlops_item(planning, place,
+                output->strides.count)]);
         }
     }
-    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning, last,
-        sizes->count)], output->strides.items[dmlops_item(planning, last, output->strides.count)], &outer) : 1;
+    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning,
+        inner, sizes->count)], output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer) : 1;
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, count, 256, 1, &groups);
@@ -29297,39 +29361,40 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
         const int64_t size = sizes->items[place];
         dmlops_plan_int_16 row;
         row.count = 0;
-        for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
             dmlops_plan_int_16_insert(planning, &row, row.count, tensor->strides.items[dmlops_item(planning, place,
                 tensor->strides.count)]);
         }
-        for (int64_t each_2 = 0; each_2 < told->arrays.count; ++each_2) {
-            const dmlops_plan_int_8* array = &told->arrays.items[each_2];
+        for (int64_t each_3 = 0; each_3 < told->arrays.count; ++each_3) {
+            const dmlops_plan_int_8* array = &told->arrays.items[each_3];
             dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
                 array->items[dmlops_item(planning, place, array->count)]));
         }
-        dmlops_plan_Dimension made_3;
-        dmlops_plan_dimension(planning, (place == last) ? dmlops_divide(size, vector) : size, &row, &made_3);
-        dmlops_plan_Dimension_16_insert(planning, &found, found.count, &made_3);
+        dmlops_plan_Dimension made_4;
+        dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
+        dmlops_plan_Dimension_16_insert(planning, &found, found.count, &made_4);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_4 = 0; each_4 < told->scalars.count; ++each_4) {
-        const dmlops_plan_Number* number = &told->scalars.items[each_4];
+    for (int64_t each_5 = 0; each_5 < told->scalars.count; ++each_5) {
+        const dmlops_plan_Number* number = &told->scalars.items[each_5];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
     }
-    dmlops_plan_int_8 made_5;
-    made_5.count = 0;
-    dmlops_plan_MapParams made_6;
-    made_6.count = count;
-    made_6.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&made_6.elements, &told->elements);
-    made_6.steps = made_5;
-    dmlops_plan_int_64_copy(&made_6.scalars, &scalars);
-    dmlops_plan_Dimension_16_copy(&made_6.dimensions, &found);
-    dmlops_put_MapParams(planning, &made_6);
+    dmlops_plan_int_8 made_6;
+    made_6.count = 0;
+    dmlops_plan_MapParams made_7;
+    made_7.count = count;
+    made_7.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&made_7.elements, &told->elements);
+    made_7.steps = made_6;
+    dmlops_plan_int_64_copy(&made_7.scalars, &scalars);
+    dmlops_plan_Dimension_16_copy(&made_7.dimensions, &found);
+    dmlops_put_MapParams(planning, &made_7);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 

@@ -66,15 +66,17 @@ _HLSL_WORDS = _words(
     stateblock static static_cast string struct switch tan tanh tbuffer technique technique10
     technique11 template texture this throw transpose triangle triangleadj true trunc try typedef typeid
     typename uint uniform union unorm unsigned using vector vertexfragment vertexshader vertices virtual
-    void volatile wchar_t while at count dimensions group groupColumns halving item multiplier outer
-    params rest shift size thread value
+    void volatile wchar_t while at count dimensions group groupColumns halving inner item multiplier
+    outer params place rest shift size thread value
     """
 )
 _HLSL_NUMBERED = re.compile(
     r"(min\d+)?(bool|int|uint|float|half|double|dword|snorm|unorm)\d*(_t|x\d)?|"
     r"(all|any|sum|product|min|max|chosen|changed|value|reserved|activationParameter)\d+"
 )
-_HLSL_MACROS = re.compile(r"RANK|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|LOWEST|HIGHEST|KIND)")
+_HLSL_MACROS = re.compile(
+    r"RANK|DIMENSION_(ORDER|AT)|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|LOWEST|HIGHEST|KIND)"
+)
 
 
 @cache

@@ -24,10 +24,12 @@ from .loops import (
     dimensions,
     element_count,
     grid,
+    in_digits,
     in_steps,
     integer,
     lone,
     merged,
+    outermost_first,
     repeats,
     vector_width,
     word,
@@ -109,13 +111,15 @@ def check_ranks(out: Planning, told: Map) -> None:
 
 
 def plan_coordinates(out: Planning, told: Map) -> None:
-    """By coordinates: in vectors if these are the output's own."""
+    """By coordinates, in the order in which the tensor visited lies in memory: in vectors if that is the
+    output."""
     output, is_own = told.tensors[-1], told.over == len(told.tensors) - 1
     sizes = told.tensors[told.over].sizes
     check_ranks(out, told)
-    last = len(sizes) - 1
-    outer: Words = [stride for place, stride in enumerate(output.strides[:last]) if sizes[place] > 1]
-    vector = vector_width(output.bits, sizes[last], output.strides[last], outer) if is_own else 1
+    order = outermost_first(sizes, told.tensors[told.over].strides)
+    inner = order[-1]
+    outer: Words = [output.strides[place] for place in order[:-1] if sizes[place] > 1]
+    vector = vector_width(output.bits, sizes[inner], output.strides[inner], outer) if is_own else 1
     count = element_count(sizes) // vector
     groups = grid(out, count, ELEMENTWISE_THREADS, 1)
     found: Dimensions = []
@@ -123,9 +127,10 @@ def plan_coordinates(out: Planning, told: Map) -> None:
         row: Row = [tensor.strides[place] for tensor in told.tensors]
         for array in told.arrays:
             row.append(integer(out, array[place]))
-        found.append(dimension(size // vector if place == last else size, row))
+        found.append(dimension(size // vector if place == inner else size, row))
     out.define("VECTOR", vector)
     out.define("RANK", len(sizes))
+    out.define("DIMENSION_ORDER", in_digits(order))
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     scalars: Words = [word(out, number) for number in told.scalars]
     out.dispatch(MapParams(count, groups.columns, told.elements, [], scalars, found), groups, False)

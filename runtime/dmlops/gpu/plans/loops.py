@@ -116,16 +116,34 @@ def merged_in_order(loops: Loops) -> Loops:
     return found
 
 
+def outermost_first(sizes: Sizes, strides: Sizes) -> Sizes:
+    """Dimensions in the order in which a tensor lies in memory: sorted by stride, greatest first, after those
+    of size 1, whose strides mean nothing."""
+    order: Annotated[list[int], 8] = []
+    single = 0
+    for place, size in enumerate(sizes):
+        begin = len(order)
+        if size == 1:
+            begin = single
+            single += 1
+        while size > 1 and begin > single and strides[order[begin - 1]] < strides[place]:
+            begin -= 1
+        order.insert(begin, place)
+    return order
+
+
+def in_digits(order: Sizes) -> int:
+    """An order of dimensions as shaders take it: 4 bits for each, the first one lowest."""
+    number = 0
+    for place, d in enumerate(order):
+        number += d << 4 * place
+    return number
+
+
 def merged(loops: Loops) -> Loops:
     """The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost."""
-    ordered: Loops = []
-    for loop in loops:
-        if loop.size > 1:
-            place = len(ordered)
-            while place > 0 and ordered[place - 1].strides[-1] < loop.strides[-1]:
-                place -= 1
-            ordered.insert(place, loop)
-    return merged_in_order(ordered)
+    order = outermost_first([loop.size for loop in loops], [loop.strides[-1] for loop in loops])
+    return merged_in_order([loops[place] for place in order])
 
 
 def in_steps(loop: Loop, step: int) -> Loop:

@@ -14,7 +14,18 @@ from .attention import AttentionGroups, define_attention, places_of
 from .attention_parts import define_parts, words_of
 from .defined import MAX_COUNT, Definition, DefinitionShader, Pass
 from .known import Eight, Known, Lists, tell_known
-from .loops import Dimensions, Words, ceil_div, check_span, element_count, extents, grid, vector_width
+from .loops import (
+    Dimensions,
+    Words,
+    ceil_div,
+    check_span,
+    element_count,
+    extents,
+    grid,
+    in_digits,
+    outermost_first,
+    vector_width,
+)
 from .passes import box_of
 from .planning import Planning
 from .reasons import Reason
@@ -310,9 +321,16 @@ def dispatch_box(
 ) -> None:
     """A dispatch for `count` elements of a box from number `first` on, after the macros of its own."""
     groups = grid(out, threads.threads, threads.in_group, 1)
+    strides: Eight = []
+    is_other = one.writes_kept or one.box_list != NONE or one.box_tensor != NONE
+    if is_other or len(told.tensors[one.target].strides) != len(shape):
+        strides.extend([0] * len(shape))  # the order stays as it is
+    else:
+        strides.extend(told.tensors[one.target].strides)
     out.define("NUM_THREADS", threads.in_group)
     out.define("PASS", one.number)
     out.define("RANK", len(shape))
+    out.define("DIMENSION_ORDER", in_digits(outermost_first(shape, strides)))
     params = DefinitionParams(
         extents(shape),
         known.lists,
