@@ -32306,7 +32306,9 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), found.kept.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), vectors.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT"), (int64_t)(stages > 0));
+    if (shader->rows.stages > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT"), (int64_t)(stages > 0));
+    }
     dmlops_out_share(planning);
     dmlops_plan_int_16 made_4;
     made_4.count = 0;
@@ -32335,7 +32337,9 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_6);
     dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_7);
     for (int64_t stage = 0; stage < dmlops_add(stages, 1); ++stage) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+        if (shader->rows.stages > 0) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+        }
         dmlops_put_RowsParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, stage > 0);
     }

@@ -203,7 +203,8 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     out.define("VECTOR", found.vector)
     out.define("KEPT_RANK", len(found.kept))
     out.define("REDUCED_RANK", len(vectors))
-    out.define("SPLIT", int(stages > 0))
+    if shader.rows.stages > 0:
+        out.define("SPLIT", int(stages > 0))
     out.share()
     params = RowsParams(
         known.lists,
@@ -220,5 +221,6 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
         of_tensors(vectors),
     )
     for stage in range(stages + 1):
-        out.define("STAGE", stage)
+        if shader.rows.stages > 0:
+            out.define("STAGE", stage)
         out.dispatch(params, groups, stage > 0)

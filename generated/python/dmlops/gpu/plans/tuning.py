@@ -10,7 +10,7 @@ those that it has trials for on the GPU at hand, and rewrites their lines.
 from __future__ import annotations
 
 MULTIPROCESSORS = 132  # NVIDIA H200: has that many
-"multiprocessors, each with registers and shared memory of its own, that products are shared among"
+"multiprocessors, each with registers and shared memory of its own, that work is shared among"
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
