@@ -24,6 +24,13 @@ def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> T
     return TensorDesc(data_type, sizes, Strides=strides)
 
 
+def last(data_type: str, count: int, channels: int, *spatial: int) -> TensorDesc:
+    """A tensor that lies channels last."""
+    steps = [channels * int(np.prod(spatial[d + 1 :])) for d in range(len(spatial))]
+    strides = (steps[0] * spatial[0], 1, *steps)
+    return of(data_type, count, channels, *spatial, strides=strides)
+
+
 def resampling(mode: str, data: TensorDesc, result: TensorDesc, scales: list[float], **given: Any) -> Any:
     rank = len(data.Sizes)
     offsets = {"InputPixelOffsets": [0.5] * rank, "OutputPixelOffsets": [-0.5] * rank}
@@ -83,10 +90,34 @@ LINEAR = {
     "many planes": resampling("LINEAR", of(F, 7, 11, 3, 5), of(F, 7, 11, 6, 10), [1.0, 1.0, 2.0, 2.0]),
     "far apart": resampling("LINEAR", of(F, 2, 200), of(F, 2, 50), [1.0, 0.1]),
     "large and smaller": resampling("LINEAR", of(F, 3, 40, 2100), of(F, 3, 35, 700), [1.0, 0.875, 1 / 3]),
+    "channels last": resampling("LINEAR", last(F, 2, 8, 5, 6), last(F, 2, 8, 10, 12), [1.0, 1.0, 2.0, 2.0]),
+    "channels last, halves, odd": resampling(
+        "LINEAR", last(H, 2, 7, 9, 5), last(H, 2, 7, 5, 9), [1.0, 1.0, 0.6, 1.8]
+    ),
+    "channels last, moved": resampling(
+        "LINEAR", last(F, 2, 8, 5, 6), last(F, 2, 8, 10, 12), [1.0, 1.0, 2.0, 2.0],
+        InputPixelOffsets=[0.5, 2.5, 0.5, 0.5],
+    ),
+    "channels last before": resampling(
+        "LINEAR", last(F, 2, 8, 5, 6), of(F, 2, 8, 10, 12), [1.0, 1.0, 2.0, 2.0]
+    ),
     "much smaller": resampling("LINEAR", of(H, 2, 90, 300), of(H, 2, 7, 11), [1.0, 7 / 90, 11 / 300]),
 }  # fmt: skip
 NEAREST = {
     "a picture": resampling("NEAREST_NEIGHBOR", of(H, 2, 3, 8, 9), of(H, 2, 3, 16, 27), [1.0, 1.0, 2.0, 3.0]),
+    "channels last": resampling(
+        "NEAREST_NEIGHBOR", last(H, 2, 12, 3, 5), last(H, 2, 12, 6, 5), [1.0, 1.0, 2.0, 1.0]
+    ),
+    "channels last, bytes": resampling(
+        "NEAREST_NEIGHBOR", last("UINT8", 1, 12, 3, 5), last("UINT8", 1, 12, 6, 5), [1.0, 1.0, 2.0, 1.0]
+    ),
+    "channels last, moved": resampling(
+        "NEAREST_NEIGHBOR",
+        last(F, 1, 12, 3, 5),
+        last(F, 1, 12, 6, 5),
+        [1.0, 1.0, 2.0, 1.0],
+        InputPixelOffsets=[0.5, 3.5, 0.5, 0.5],
+    ),
     "bytes": resampling("NEAREST_NEIGHBOR", of("UINT8", 9, 8), of("UINT8", 4, 20), [0.5, 2.5]),
     "far away": resampling(
         "NEAREST_NEIGHBOR", of(F, 9, 8), of(F, 7, 7), [1e-30, 1e-30], OutputPixelOffsets=[-3.0, 3.0]
@@ -103,6 +134,7 @@ ANTIALIASED = {
 }
 BACK = {
     "a picture": back("LINEAR", of(F, 2, 3, 16, 18), of(F, 2, 3, 8, 9), [1.0, 1.0, 2.0, 2.0]),
+    "channels last": back("LINEAR", last(F, 2, 8, 8, 9), last(F, 2, 8, 4, 3), [1.0, 1.0, 2.0, 3.0]),
     "halves": back("LINEAR", of(H, 1, 70, 280), of(H, 1, 35, 140), [1.0, 2.0, 2.0]),
     "of what was made smaller": back("LINEAR", of(F, 3, 5, 6), of(F, 3, 13, 9), [1.0, 0.4, 0.7]),
     "along all": back("LINEAR", of(F, 3, 4, 6, 7), of(F, 2, 3, 4, 5), [1.5, 1.3, 1.5, 1.4]),

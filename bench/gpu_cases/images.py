@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .case import Case, drawn, tensor
+from .case import Case, channels_last, drawn, tensor
 
 MODES = {"bilinear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}  # torch's names of the modes
 
@@ -13,12 +13,15 @@ MODES = {"bilinear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}  # torch's names o
 def images() -> Iterator[Case]:
     """Resampled images, their gradients, and those of poolings."""
 
-    def resampling(mode: str, sizes: tuple[int, int, int, int], data_type: str, by: float = 2) -> Case:
+    def resampling(
+        mode: str, sizes: tuple[int, int, int, int], data_type: str, by: float = 2, is_last: bool = False
+    ) -> Case:
         result = (*sizes[:2], int(sizes[2] * by), int(sizes[3] * by))
-        shown = "" if by == 2 else f"by {by} "
+        shown = ("" if by == 2 else f"by {by} ") + ("channels last " if is_last else "")
+        of = channels_last if is_last else tensor
         return drawn(
             f"{mode} {shown}{'x'.join(map(str, sizes))} {data_type}", "RESAMPLE",
-            {"InputTensor": tensor(sizes, data_type), "OutputTensor": tensor(result, data_type)},
+            {"InputTensor": of(sizes, data_type), "OutputTensor": of(result, data_type)},
             lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=by, mode=mode),
             InterpolationMode=MODES[mode],
             Scales=[1.0, 1.0, by, by],
@@ -87,6 +90,7 @@ def images() -> Iterator[Case]:
             yield resampling(mode, (1, 16, 14, 14), data_type)
             yield resampling(mode, (1, 3, 1080, 1920), data_type)
             yield resampling(mode, (32, 64, 56, 56), data_type)
+            yield resampling(mode, (32, 64, 56, 56), data_type, is_last=True)
             yield resampling(mode, (32, 64, 112, 112), data_type, 0.5)
             yield resampling_gradient(mode, (1, 16, 14, 14), data_type)
             yield resampling_gradient(mode, (32, 64, 56, 56), data_type)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .case import Case, Torch, drawn, size_of, tensor, uniform
+from .case import Case, Torch, channels_last, drawn, size_of, tensor, uniform
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Layer:
     images: int = 32
     dilation: int = 1
     dimensions: int = 2
+    is_last: bool = False  # whether images lie channels last
 
     @property
     def name(self) -> str:
@@ -38,7 +39,8 @@ class Layer:
             kind = f"depthwise {window} {self.channels}"
         elif self.groups > 1:
             kind += f" in {self.groups} groups"
-        return f"{kind} {self._shown(self.size)}" + ("" if self.images == 32 else f" {self.images}")
+        size = self._shown(self.size) + (" channels last" if self.is_last else "")
+        return f"{kind} {size}" + ("" if self.images == 32 else f" {self.images}")
 
     def _shown(self, size: int) -> str:
         return "x".join([str(size)] * self.dimensions)
@@ -49,10 +51,11 @@ class Layer:
 
     def tensors(self, filters: Sequence[int], result: int, data_type: str) -> dict[str, dict[str, Any]]:
         """Input, filters of these sizes, and a result with that many elements along each dimension."""
+        of = channels_last if self.is_last else tensor
         return {
-            "InputTensor": tensor((self.images, self.channels, *self.along(self.size, 1)), data_type),
+            "InputTensor": of((self.images, self.channels, *self.along(self.size, 1)), data_type),
             "FilterTensor": tensor((*filters, *self.along(self.window, 1)), data_type),
-            "OutputTensor": tensor((self.images, self.filters, *self.along(result, 1)), data_type),
+            "OutputTensor": of((self.images, self.filters, *self.along(result, 1)), data_type),
         }
 
     def members(self, direction: str, before: int, after: int) -> dict[str, Any]:
@@ -75,6 +78,7 @@ CONVOLUTIONS = (
     *(Layer(128, 56, 128, 3, 2), Layer(3, 224, 64, 7, 2)),
     *(Layer(128, 56, 128, 3, 1, 128), Layer(512, 28, 512, 3, 2, 512), Layer(960, 7, 960, 3, 1, 960)),
     *(Layer(240, 28, 240, 5, 1, 240), Layer(96, 56, 96, 5, 2, 96), Layer(96, 112, 96, 3, 1, 96, 1)),
+    *(Layer(128, 56, 128, 3, 1, 128, is_last=True), Layer(512, 28, 512, 3, 2, 512, is_last=True)),
 )
 """From ResNet, MobileNet and similar networks."""
 
@@ -155,18 +159,20 @@ def products() -> Iterator[Case]:
         )  # fmt: skip
 
     def pooling(
-        kind: str, channels: int, size: int, window: int, stride: int, data_type: str, images: int = 32
-    ) -> Case:
+        kind: str, channels: int, size: int, window: int, stride: int, data_type: str, images: int = 32,
+        is_last: bool = False,
+    ) -> Case:  # fmt: skip
         padding = 0 if stride == window else window // 2
         result = (size + 2 * padding - window) // stride + 1
         pool = f"{kind.lower()}_pool2d".replace("average", "avg")
-        shown = "" if images == 32 else f" {images}"
+        shown = (" channels last" if is_last else "") + ("" if images == 32 else f" {images}")
+        of = channels_last if is_last else tensor
         return drawn(
             f"{kind.lower()} {window}x{window}/{stride} {channels} {size}x{size}{shown} {data_type}",
             f"{kind}_POOLING",
             {
-                "InputTensor": tensor((images, channels, size, size), data_type),
-                "OutputTensor": tensor((images, channels, result, result), data_type),
+                "InputTensor": of((images, channels, size, size), data_type),
+                "OutputTensor": of((images, channels, result, result), data_type),
             },
             lambda torch, x: getattr(torch.nn.functional, pool)(x, window, stride, padding),
             Strides=[stride] * 2, WindowSize=[window] * 2, StartPadding=[padding] * 2,
@@ -199,6 +205,7 @@ def products() -> Iterator[Case]:
             yield spread(layer, data_type)
         yield pooling("MAX", 64, 112, 3, 2, data_type)
         yield pooling("MAX", 64, 112, 3, 2, data_type, images=1)
+        yield pooling("MAX", 64, 112, 3, 2, data_type, is_last=True)
         yield pooling("MAX", 64, 112, 2, 2, data_type)
         yield pooling("AVERAGE", 256, 28, 2, 2, data_type)
         yield pooling("AVERAGE", 480, 28, 28, 28, data_type)

@@ -55,7 +55,7 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 2
-    Dimension sizes[RANK];  // of the output
+    Dimension sizes[RANK];  // of the output: planes, rows, columns
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];

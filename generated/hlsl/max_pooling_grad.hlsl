@@ -57,7 +57,7 @@ struct Dimension
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 2
-    Dimension sizes[RANK];  // of the output
+    Dimension sizes[RANK];  // of the output: planes, rows, columns
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];

@@ -15,8 +15,9 @@
 //              1 OutputTensor
 //              2 OutputTensor, weighted sums over boxes of taps in InputTensor, with a table of taps per axis
 //              3 OutputTensor, each element from one of InputTensor, with a table of taps per axis
-// In passes from 2 on only, where a group computes a tile of the last two dimensions in some planes of the
-// others:
+// In passes from 2 on only, where a group computes a tile of two dimensions in some planes of the others:
+//   COLUMN_AXIS  the dimension that columns run along: the last, or one whose elements are adjacent, as channels are in
+//              tensors that lie channels last. Rows run along the last of the others.
 //   ACROSS     threads side by side, a divisor of NUM_THREADS unless SPAN is set
 //   COLUMNS    elements of a row that each of them computes, 1 or more
 //   COLUMN_STEP  distance between these: 1, or ACROSS so that neighbouring threads access adjacent elements
@@ -29,6 +30,8 @@
 //   TAPS_AHEAD  taps of a row, likewise
 //   SPAN       0, or the columns of InputTensor that a group has room for: it then reduces taps vertically first, once
 //              for each of these columns, and horizontally after that; COLUMNS and PLANES are 1
+//   SOURCE_VECTOR  adjacent elements of InputTensor loaded at once where columns have one tap each, in a row: 1, 2 or
+//              4; more than 1 only without SPAN
 //   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -53,6 +56,12 @@
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
+#define SOURCE_VECTOR 1
+#endif
+#if SOURCE_VECTOR == 1
+typedef INPUT_STORED SourceBuffer;
+#else
+typedef vector<INPUT_STORED, SOURCE_VECTOR> SourceBuffer;
 #endif
 #if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputBuffer;
@@ -60,7 +69,7 @@ typedef OUTPUT_STORED OutputBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<SourceBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 struct Dimension
@@ -74,7 +83,7 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
 #if PASS >= 2
-    Dimension sizes[RANK];  // of the output
+    Dimension sizes[RANK];  // of the output: planes, rows, columns
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -869,10 +878,22 @@ static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;
 
 groupshared uint tapsFirst[ENTRIES];  // coordinate of each entry's first tap
 
+// The tensors' dimension that runs along columns (the last one here), rows, or planes
+int AxisOf(int d)
+{
+    return d == RANK - 1 ? COLUMN_AXIS : d + (int)(d >= COLUMN_AXIS);
+}
+
+uint OutputStrideAlong(int d)
+{
+    const int axis = AxisOf(d);
+    return (uint)outputStrides[axis / 4][axis % 4];
+}
+
 // Stores a thread's elements of a row, except those beyond its end
 void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
 {
-    const uint stride = (uint)outputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
+    const uint stride = OutputStrideAlong(RANK - 1);
     [unroll]
     for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
     {
@@ -917,7 +938,7 @@ uint BeginOf(uint plane)
     for (int d = (int)OUTER - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(plane, sizes[d]) : 0;
-        begin += (plane - above * sizes[d].size) * (uint)outputStrides[d / 4][d % 4];
+        begin += (plane - above * sizes[d].size) * OutputStrideAlong(d);
         plane = above;
     }
     return begin;
@@ -927,7 +948,7 @@ uint BeginOf(uint plane)
 uint BeginOfRow(uint row)
 {
 #if RANK > 1
-    return row * (uint)outputStrides[(RANK - 2) / 4][(RANK - 2) % 4];
+    return row * OutputStrideAlong(RANK - 2);
 #else
     return 0;
 #endif
@@ -958,12 +979,13 @@ bool IsInside(uint row, uint column)
 #endif
 }
 
-// The dimension that an entry of the tables belongs to, and the output coordinate there. Entries stand for all threads'
-// first columns, then all second ones, and so on, then for rows, then for planes, dimension by dimension. Beyond the
-// end of the output they repeat its last column, row or plane. False for the rows of an output of one dimension.
-bool IsEntry(Tile tile, uint n, out int d, out int i)
+// The tensors' dimension that an entry of the tables belongs to, and the output coordinate there. Entries stand for all
+// threads' first columns, then all second ones, and so on, then for rows, then for planes, dimension by dimension.
+// Beyond the end of the output they repeat its last column, row or plane. False for the rows of an output of one
+// dimension.
+bool IsEntry(Tile tile, uint n, out int axis, out int i)
 {
-    d = RANK - 1;
+    int d = RANK - 1;
     uint at = tile.column + n % ACROSS * THREAD_STEP + n / ACROSS * COLUMN_STEP;
     if (n >= TILE_COLUMNS + TILE_ROWS)
     {
@@ -977,12 +999,60 @@ bool IsEntry(Tile tile, uint n, out int d, out int i)
         at = tile.row + n - TILE_COLUMNS;
     }
     i = d < 0 ? 0 : (int)min(at, sizes[max(d, 0)].size - 1);
+    axis = AxisOf(max(d, 0));
     return d >= 0;
 }
 
 uint StrideAlong(int d)
 {
-    return (uint)inputStrides[d / 4][d % 4];
+    const int axis = AxisOf(d);
+    return (uint)inputStrides[axis / 4][axis % 4];
+}
+
+INPUT_VALUE LoadSource(uint offset)
+{
+#if SOURCE_VECTOR == 1
+    return LoadInput(offset);
+#else
+    return (INPUT_VALUE)inputTensor[offset / SOURCE_VECTOR][offset % SOURCE_VECTOR];
+#endif
+}
+
+// Loads an element for each column, `places` after `begin`
+void LoadColumns(uint begin, uint places[COLUMNS], bool areAdjacent, out INPUT_VALUE loaded[COLUMNS])
+{
+    uint j;
+#if SOURCE_VECTOR > 1
+    if (areAdjacent)
+    {
+        [unroll]
+        for (j = 0; j < COLUMNS; j += SOURCE_VECTOR)
+        {
+            const SourceBuffer some = inputTensor[(begin + places[j]) / SOURCE_VECTOR];
+            [unroll]
+            for (uint k = 0; k < SOURCE_VECTOR; k++)
+                loaded[j + k] = (INPUT_VALUE)some[k];
+        }
+        return;
+    }
+#endif
+    [unroll]
+    for (j = 0; j < COLUMNS; j++)
+        loaded[j] = LoadSource(begin + places[j]);
+}
+
+// Whether LoadColumns can load vectors at such places
+bool AreAdjacent(uint places[COLUMNS])
+{
+#if SOURCE_VECTOR == 1
+    return false;
+#else
+    uint differences = places[0] % SOURCE_VECTOR;
+    [unroll]
+    for (uint j = 0; j < COLUMNS; j++)
+        differences |= places[j] - places[0] - j;
+    return differences == 0;
+#endif
 }
 
 #if PASS == 2
@@ -1133,15 +1203,17 @@ void SumAlone(List at, out float totals[TOTALS])
     {
         bool takes = true;
         float product = 1;
+        uint place = 0;
         [loop]
         for (d = 0; d < RANK; d++)
         {
             float weight;
+            place += (uint)tap.entries[d] * (uint)inputStrides[d / 4][d % 4];
             takes = WeightAt(d, at.entries[d], tap.entries[d], weight) && takes;
             product = product * weight;
         }
         if (takes)
-            AddTap(totals, product, ReadInput(tap));
+            AddTap(totals, product, LoadSource(place));
     }
 }
 
@@ -1197,15 +1269,15 @@ void SumEachAlone(uint plane, uint row, uint column)
     List at = Zeros(RANK);
     [loop]
     for (int d = 0; d < (int)OUTER; d++)
-        at.entries[d] = (int)PlaneAlong(plane, d);
+        at.entries[AxisOf(d)] = (int)PlaneAlong(plane, d);
 #if RANK > 1
-    at.entries[RANK - 2] = (int)row;
+    at.entries[AxisOf(RANK - 2)] = (int)row;
 #endif
     OUTPUT_VALUE values[COLUMNS];
     [loop]
     for (uint j = 0; j < COLUMNS; j++)
     {
-        at.entries[RANK - 1] = (int)min(column + j * COLUMN_STEP, sizes[RANK - 1].size - 1);
+        at.entries[COLUMN_AXIS] = (int)min(column + j * COLUMN_STEP, sizes[RANK - 1].size - 1);
         float totals[TOTALS];
         SumAlone(at, totals);
         values[j] = Made(totals);
@@ -1267,7 +1339,7 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
                 const uint from = place + (rowFirst + tap) * rowStep;
                 [unroll]
                 for (c = 0; c < ABREAST; c++)
-                    loaded[a][c] = LoadInput(from + columnPlaces[c]);
+                    loaded[a][c] = LoadSource(from + columnPlaces[c]);
             }
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
@@ -1387,6 +1459,7 @@ void WorkOutTile(uint group, uint thread)
         most = max(most, columnTaps[j]);
     }
     const uint step = StrideAlong(RANK - 1);
+    const bool areAdjacent = most == 1 && AreAdjacent(columnFirst);
 
     [loop]
     for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
@@ -1450,16 +1523,19 @@ void WorkOutTile(uint group, uint thread)
 #endif
                             [unroll]
                             for (b = 0; b < TAPS_AHEAD; b++)
+                            {
+                                uint places[COLUMNS];
                                 [unroll]
                                 for (j = 0; j < COLUMNS; j++)
                                 {
                                     const uint tap = min(x + b, max(columnTaps[j], 1) - 1);
                                     tapBits[b][j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
-                                    const uint from = (rowFirst + rowTap) * rowStep + (columnFirst[j] + tap) * step;
-                                    [unroll]
-                                    for (p = 0; p < PLANES; p++)
-                                        loaded[a][b][p][j] = LoadInput(place[p] + from);
+                                    places[j] = (rowFirst + rowTap) * rowStep + (columnFirst[j] + tap) * step;
                                 }
+                                [unroll]
+                                for (p = 0; p < PLANES; p++)
+                                    LoadColumns(place[p], places, areAdjacent, loaded[a][b][p]);
+                            }
                         }
                         [unroll]
                         for (a = 0; a < ROWS_AHEAD; a++)
@@ -1508,18 +1584,18 @@ void WorkOutTile(uint group, uint thread)
     const uint column = tile.column + thread % ACROSS, row = tile.row + thread / ACROSS;
     if (tile.plane >= planeCount || !IsInside(row, column))
         return;
-    uint place = TapAt(RANK - 1, (int)column) * StrideAlong(RANK - 1), rest = tile.plane;
+    uint place = TapAt(COLUMN_AXIS, (int)column) * StrideAlong(RANK - 1), rest = tile.plane;
 #if RANK > 1
-    place += TapAt(RANK - 2, (int)row) * StrideAlong(RANK - 2);
+    place += TapAt(AxisOf(RANK - 2), (int)row) * StrideAlong(RANK - 2);
 #endif
     [unroll]
     for (int d = (int)OUTER - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-        place += TapAt(d, (int)(rest - above * sizes[d].size)) * StrideAlong(d);
+        place += TapAt(AxisOf(d), (int)(rest - above * sizes[d].size)) * StrideAlong(d);
         rest = above;
     }
-    const OUTPUT_VALUE values[COLUMNS] = { Made(LoadInput(place)) };
+    const OUTPUT_VALUE values[COLUMNS] = { Made(LoadSource(place)) };
     StoreColumns(BeginOf(tile.plane) + BeginOfRow(row), column, values);
 }
 #else
@@ -1548,6 +1624,7 @@ void WorkOutTile(uint group, uint thread)
     [unroll]
     for (j = 0; j < COLUMNS; j++)
         places[j] = tapsFirst[j * ACROSS + thread % ACROSS] * StrideAlong(RANK - 1);
+    const bool areAdjacent = AreAdjacent(places);
     [loop]
     for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
         down += NUM_THREADS / ACROSS)
@@ -1569,9 +1646,7 @@ void WorkOutTile(uint group, uint thread)
                 [unroll]
                 for (int d = 0; d < (int)OUTER; d++)
                     begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p] * StrideAlong(d);
-                [unroll]
-                for (j = 0; j < COLUMNS; j++)
-                    loaded[p][j] = LoadInput(begin + places[j]);
+                LoadColumns(begin, places, areAdjacent, loaded[p]);
             }
             [unroll]
             for (p = 0; p < PLANES; p++)

@@ -24903,10 +24903,10 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    dmlops_plan_Extent* result);
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
+    result);
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
+    dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result);
 DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Tensor* output, int64_t across, int64_t rows);
@@ -25025,12 +25025,19 @@ DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dm
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
 DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
     entries, int64_t taps);
+DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
+    dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    size, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
     dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
-    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
+    width, int64_t taps, dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_Extent* extent, int64_t width,
+    dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -30575,23 +30582,23 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* An output by its last two dimensions; with one row if it has only one dimension. */
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    dmlops_plan_Extent* result) {
-    int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
-    int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
+/* An output of these sizes by its last two dimensions; with one row if it has only one dimension. */
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
+    result) {
+    int64_t columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
+    int64_t rows = (sizes->count > 1) ? sizes->items[dmlops_item(planning, -2, sizes->count)] : 1;
     result->columns = columns;
     result->rows = rows;
-    result->planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes), dmlops_multiply(columns, rows));
     return;
 }
 
-/* The constants of a pass with that many tiles down and across each plane. */
+/* The constants of a pass with that many tiles down and across each plane of an output of these sizes. */
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
+    dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result) {
     dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_extents(planning, &output->sizes, &made_1);
+    dmlops_plan_extents(planning, sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, down);
@@ -30599,7 +30606,7 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_Extent made_4;
-    dmlops_plan_extent_of(planning, output, &made_4);
+    dmlops_plan_extent_of(planning, sizes, &made_4);
     dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
@@ -30643,7 +30650,7 @@ DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlo
         return;
     }
     dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, output, &extent);
+    dmlops_plan_extent_of(planning, &output->sizes, &extent);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns, 32));
     int64_t rows = dmlops_plan_ceil_div(planning, extent.rows, dmlops_plan_ceil_div(planning, extent.rows, 32));
     while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told, output,
@@ -30678,7 +30685,7 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     made_1 = dmlops_out_scratch(planning, 8, 0);
     dmlops_out_write(planning, &made_1);
     dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, output, &extent);
+    dmlops_plan_extent_of(planning, &output->sizes, &extent);
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, tile.across);
     int64_t threads = dmlops_multiply(tile.across, dmlops_min(dmlops_divide(256, tile.across), tile.rows));
@@ -30692,7 +30699,7 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROOM"), 2048);
     dmlops_plan_PlanesParams made_2;
-    dmlops_plan_planes_params(planning, told, output, &known, down, across, &groups, &made_2);
+    dmlops_plan_planes_params(planning, told, &output->sizes, &known, down, across, &groups, &made_2);
     dmlops_put_PlanesParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -32786,6 +32793,56 @@ DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dml
     return taps;
 }
 
+/* The dimension of columns: the last, unless elements of both tensors are adjacent along another one that is not
+   resampled. */
+DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output) {
+    int64_t last = dmlops_subtract(output->sizes.count, 1);
+    for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
+        const int64_t size = output->sizes.items[axis];
+        int is_adjacent = (tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] == 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == 1);
+        int is_closest = (tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, last, output->strides.count)] > 1);
+        if ((size > 1) && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == size) &&
+            is_adjacent && is_closest) {
+            return axis;
+        }
+    }
+    return last;
+}
+
+/* The values of all dimensions, that of the axis behind the others. */
+DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
+    dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 others;
+    others.count = 0;
+    for (int64_t d = 0; d < values->count; ++d) {
+        const int64_t value = values->items[d];
+        if (d != axis) {
+            dmlops_plan_int_8_insert(planning, &others, others.count, value);
+        }
+    }
+    dmlops_plan_int_8_insert(planning, &others, others.count, values->items[dmlops_item(planning, axis,
+        values->count)]);
+    *result = others;
+    return;
+}
+
+/* Elements along the axis that one load or store can have, if there are `size`. */
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    size, int64_t axis) {
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        dmlops_plan_int_64_insert(planning, &others, others.count, ((d != axis) &&
+            (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) ? stride : 0);
+    }
+    return dmlops_plan_vector_width(planning, tensor->bits, size, tensor->strides.items[dmlops_item(planning, axis,
+        tensor->strides.count)], &others);
+}
+
 /* A tile of few elements: one per thread, with many taps in flight. */
 DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
     dmlops_plan_SeparableTile* result) {
@@ -32805,16 +32862,14 @@ DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* A tile of an output that is narrower than the tensor: taps are reduced vertically, with coalesced loads, before they
-   are reduced horizontally. */
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, const
-    dmlops_plan_Tensor* tensor, int64_t taps, dmlops_plan_SeparableTile* result) {
-    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
-        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
+/* A tile of an output that is narrower than the tensor, whose `width` is given: taps are reduced vertically, with
+   coalesced loads, before they are reduced horizontally. */
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
+    width, int64_t taps, dmlops_plan_SeparableTile* result) {
+    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns), width), 1));
     columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
     int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
-        dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
-        extent->columns), taps), 4));
+        dmlops_multiply(columns, width), extent->columns), taps), 4));
     int64_t rows = dmlops_min(extent->rows, 8);
     result->threads = 256;
     result->across = columns;
@@ -32829,43 +32884,42 @@ DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dm
     return;
 }
 
-/* A tile for the output's sizes: as many planes and rows as leave enough groups. */
+/* A tile for the output's sizes: as many planes and rows as leave enough groups. `width`: the tensor's size along
+   columns. */
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, output, &extent);
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_Extent* extent, int64_t width,
+    dmlops_plan_SeparableTile* result) {
     int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
     if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
-        dmlops_plan_few_tile(planning, &extent, taps, result);
+        dmlops_plan_few_tile(planning, extent, taps, result);
         return;
     }
-    int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
-        extent.columns);
+    int is_smaller = width >= dmlops_multiply(3, extent->columns);
     int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
     is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
     if (one->is_sum && output->is_float && is_smaller) {
-        dmlops_plan_spanning_tile(planning, &extent, tensor, taps, result);
+        dmlops_plan_spanning_tile(planning, extent, width, taps, result);
         return;
     }
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
-    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent->columns, 4));
+    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
     int64_t threads = dmlops_multiply(across, rows);
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
-    int64_t planes_ahead = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent->columns, dmlops_multiply(4, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent->rows, rows));
+    int64_t planes_ahead = (extent->planes == 3) ? 3 : dmlops_plan_power_above(planning, extent->planes, 4);
     while (planning->reason == DMLOPS_REASON_NONE && ((planes_ahead > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, extent.planes, planes_ahead)) < 264))) {
+        dmlops_plan_ceil_div(planning, extent->planes, planes_ahead)) < 264))) {
         planes_ahead = dmlops_divide(planes_ahead, 2);
     }
     int64_t planes = planes_ahead;
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4,
-        planes_ahead))) && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes,
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent->planes, dmlops_multiply(4,
+        planes_ahead))) && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent->planes,
         dmlops_multiply(2, planes))) >= 1056))) {
         planes = dmlops_multiply(2, planes);
     }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
-        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent->planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent->rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent->rows, dmlops_multiply(2, rows))) >=
         1056))) {
         rows = dmlops_multiply(2, rows);
     }
@@ -32920,14 +32974,14 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         made_1 = dmlops_out_scratch(planning, 8, 0);
         dmlops_out_write(planning, &made_1);
     }
-    dmlops_plan_Extent made_2;
-    dmlops_plan_extent_of(planning, output, &made_2);
-    dmlops_plan_SeparableTile made_3;
-    dmlops_plan_separable_tile(planning, one, tensor, output, &made_3);
+    int64_t axis = dmlops_plan_column_axis(planning, tensor, output);
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_with_last(planning, &output->sizes, axis, &sizes);
     dmlops_plan_Extent extent;
-    extent = made_2;
+    dmlops_plan_extent_of(planning, &sizes, &extent);
     dmlops_plan_SeparableTile tile;
-    tile = made_3;
+    dmlops_plan_separable_tile(planning, one, tensor, output, &extent, tensor->sizes.items[dmlops_item(planning, axis,
+        tensor->sizes.count)], &tile);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t tiles = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
@@ -32947,21 +33001,18 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AHEAD"), tile.taps_ahead);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
     int is_apart = one->is_sum && (tile.columns > 1) && (output->bits >= 16) &&
-        (tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] > extent.columns);
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, output->sizes.count); ++each_4) {
-        const int64_t size = output->sizes.items[each_4];
-        const int64_t stride = output->strides.items[dmlops_item(planning, each_4, output->strides.count)];
-        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
-    }
-    int64_t vector = dmlops_plan_vector_width(planning, output->bits, extent.columns,
-        output->strides.items[dmlops_item(planning, -1, output->strides.count)], &others);
+        (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > extent.columns);
+    int is_whole = (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == extent.columns) &&
+        (tensor->bits >= 16) && (tile.columns > 1);
+    int64_t loaded = dmlops_plan_aligned_vector(planning, tensor, extent.columns, axis);
+    int64_t stored = dmlops_plan_aligned_vector(planning, output, extent.columns, axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : vector);
-    dmlops_plan_PlanesParams made_5;
-    dmlops_plan_planes_params(planning, told, output, &known, down, across, &groups, &made_5);
-    dmlops_put_PlanesParams(planning, &made_5);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? loaded : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : stored);
+    dmlops_plan_PlanesParams made_2;
+    dmlops_plan_planes_params(planning, told, &sizes, &known, down, across, &groups, &made_2);
+    dmlops_put_PlanesParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 

@@ -1,4 +1,4 @@
-"""Outputs as planes of their last two dimensions: tiles of columns and rows, and their constants."""
+"""Outputs as planes of two dimensions: tiles of columns and rows, and their constants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from .defined import Definition
 from .known import Known, Lists
 from .loops import Dimensions, Words, element_count, extents
-from .told import Groups, Tensor
+from .told import Groups, Sizes
 
 
 class Extent(NamedTuple):
@@ -20,7 +20,7 @@ class Extent(NamedTuple):
 
 class PlanesParams(NamedTuple):
     sizes: Annotated[Dimensions, "RANK"]
-    "of the output"
+    "of the output: planes, rows, columns"
     lists: Lists
     "which fill two vectors each"
     activations: Annotated[list[int], 32]
@@ -34,24 +34,24 @@ class PlanesParams(NamedTuple):
     scalars: Words
 
 
-def extent_of(output: Tensor) -> Extent:
-    """An output by its last two dimensions; with one row if it has only one dimension."""
-    columns = output.sizes[-1]
-    rows = output.sizes[-2] if len(output.sizes) > 1 else 1
-    return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
+def extent_of(sizes: Sizes) -> Extent:
+    """An output of these sizes by its last two dimensions; with one row if it has only one dimension."""
+    columns = sizes[-1]
+    rows = sizes[-2] if len(sizes) > 1 else 1
+    return Extent(columns, rows, element_count(sizes) // (columns * rows))
 
 
 def planes_params(
-    told: Definition, output: Tensor, known: Known, down: int, across: int, groups: Groups
+    told: Definition, sizes: Sizes, known: Known, down: int, across: int, groups: Groups
 ) -> PlanesParams:
-    """The constants of a pass with that many tiles down and across each plane."""
+    """The constants of a pass with that many tiles down and across each plane of an output of these sizes."""
     return PlanesParams(
-        extents(output.sizes),
+        extents(sizes),
         known.lists,
         known.activations,
         told.elements,
         extents([down, across]),
-        extent_of(output).planes,
+        extent_of(sizes).planes,
         groups.columns,
         known.scalars,
     )

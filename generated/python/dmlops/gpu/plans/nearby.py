@@ -46,7 +46,7 @@ def nearby_tile(told: Definition, shader: DefinitionShader) -> NearbyTile:
     rank = len(output.sizes)
     if told.is_double or len(told.covering) < 2 or len(told.covering) + shader.nearby.head != rank:
         return NearbyTile(0, 0)
-    extent = extent_of(output)
+    extent = extent_of(output.sizes)
     across = ceil_div(extent.columns, ceil_div(extent.columns, NEARBY_COLUMNS))
     rows = ceil_div(extent.rows, ceil_div(extent.rows, NEARBY_ROWS))
     while rows > 0 and entries_needed(told, output, across, rows) > NEARBY_ROOM:
@@ -67,7 +67,7 @@ def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> No
     known = begin_form(out, told, shader, output)
     out.write(out.scratch(8))
 
-    extent = extent_of(output)
+    extent = extent_of(output.sizes)
     down, across = ceil_div(extent.rows, tile.rows), ceil_div(extent.columns, tile.across)
     threads = tile.across * min(NEARBY_THREADS // tile.across, tile.rows)
     groups = grid(out, times(times(times(down, across), extent.planes), threads), threads, 1)
@@ -77,4 +77,4 @@ def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> No
     out.define("ACROSS", tile.across)
     out.define("TILE_ROWS", tile.rows)
     out.define("ROOM", NEARBY_ROOM)
-    out.dispatch(planes_params(told, output, known, down, across, groups), groups, False)
+    out.dispatch(planes_params(told, output.sizes, known, down, across, groups), groups, False)

@@ -3,8 +3,9 @@
 """Separable taps, passes of definitions: each output element is made of a box of elements, by taps along each
 axis.
 
-A group computes a tile of the last two dimensions at several coordinates of the others (planes). It starts by
-tabulating the taps of all its columns, rows and planes.
+A group computes a tile of two dimensions at several coordinates of the others (planes). It starts by
+tabulating the taps of all its columns, rows and planes. Columns run along the last dimension, or along that
+whose elements are adjacent: the channels of tensors that lie channels last.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from .defined import Definition, DefinitionShader, SeparablePass
 from .definition import plan_definition
 from .forms import begin_form
+from .known import Eight
 from .loops import (
     Words,
     ceil_div,
@@ -24,7 +26,7 @@ from .loops import (
 )
 from .planes import Extent, extent_of, planes_params
 from .planning import Planning
-from .told import NONE, Tensor
+from .told import NONE, Sizes, Tensor
 from .tuning import (
     SEPARABLE_COLUMNS,
     SEPARABLE_FEW,
@@ -98,6 +100,33 @@ def taps_kept(one: SeparablePass, entries: int, taps: int) -> int:
     return taps
 
 
+def column_axis(tensor: Tensor, output: Tensor) -> int:
+    """The dimension of columns: the last, unless elements of both tensors are adjacent along another one
+    that is not resampled."""
+    last = len(output.sizes) - 1
+    for axis, size in enumerate(output.sizes):
+        is_adjacent = tensor.strides[axis] == 1 and output.strides[axis] == 1
+        is_closest = tensor.strides[last] > 1 and output.strides[last] > 1
+        if size > 1 and tensor.sizes[axis] == size and is_adjacent and is_closest:
+            return axis
+    return last
+
+
+def with_last(values: Sizes, axis: int) -> Eight:
+    """The values of all dimensions, that of the axis behind the others."""
+    others: Eight = [value for d, value in enumerate(values) if d != axis]
+    others.append(values[axis])
+    return others
+
+
+def aligned_vector(tensor: Tensor, size: int, axis: int) -> int:
+    """Elements along the axis that one load or store can have, if there are `size`."""
+    others: Words = []
+    for d, stride in enumerate(tensor.strides):
+        others.append(stride if d != axis and tensor.sizes[d] > 1 else 0)
+    return vector_width(tensor.bits, size, tensor.strides[axis], others)
+
+
 def few_tile(extent: Extent, taps: int) -> SeparableTile:
     """A tile of few elements: one per thread, with many taps in flight."""
     across = power_above(extent.columns, 32)
@@ -106,27 +135,29 @@ def few_tile(extent: Extent, taps: int) -> SeparableTile:
     return SeparableTile(across * rows, across, 1, rows, 1, 1, taps, ahead, ahead, 0)
 
 
-def spanning_tile(extent: Extent, tensor: Tensor, taps: int) -> SeparableTile:
-    """A tile of an output that is narrower than the tensor: taps are reduced vertically, with coalesced
-    loads, before they are reduced horizontally."""
-    columns = min(SEPARABLE_COLUMNS, max(SEPARABLE_SPAN * extent.columns // tensor.sizes[-1], 1))
+def spanning_tile(extent: Extent, width: int, taps: int) -> SeparableTile:
+    """A tile of an output that is narrower than the tensor, whose `width` is given: taps are reduced
+    vertically, with coalesced loads, before they are reduced horizontally."""
+    columns = min(SEPARABLE_COLUMNS, max(SEPARABLE_SPAN * extent.columns // width, 1))
     columns = ceil_div(extent.columns, ceil_div(extent.columns, columns))
-    span = 4 * ceil_div(ceil_div(columns * tensor.sizes[-1], extent.columns) + taps, 4)
+    span = 4 * ceil_div(ceil_div(columns * width, extent.columns) + taps, 4)
     rows = min(extent.rows, SEPARABLE_ROWS)
     return SeparableTile(SEPARABLE_THREADS, columns, 1, rows, 1, 1, taps, AHEAD, 1, span)
 
 
-def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
-    """A tile for the output's sizes: as many planes and rows as leave enough groups."""
-    extent = extent_of(output)
+def separable_tile(
+    one: SeparablePass, tensor: Tensor, output: Tensor, extent: Extent, width: int
+) -> SeparableTile:
+    """A tile for the output's sizes: as many planes and rows as leave enough groups. `width`: the tensor's
+    size along columns."""
     taps = usual_taps(tensor, output) if one.is_sum else 1
     if element_count(output.sizes) <= SEPARABLE_FEW and output.bits >= 16:
         return few_tile(extent, taps)
-    is_smaller = tensor.sizes[-1] >= SEPARABLE_SMALLER * extent.columns
+    is_smaller = width >= SEPARABLE_SMALLER * extent.columns
     entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(output.sizes)
     is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # sums need as much room again
     if one.is_sum and output.is_float and is_smaller:
-        return spanning_tile(extent, tensor, taps)
+        return spanning_tile(extent, width, taps)
     across = threads_across(ceil_div(extent.columns, COLUMNS))
     rows = power_above(extent.rows, SEPARABLE_THREADS // across)
     threads = across * rows
@@ -170,7 +201,10 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     if len(shader.kept) > 0:
         out.write(out.scratch(8))
 
-    extent, tile = extent_of(output), separable_tile(one, tensor, output)
+    axis = column_axis(tensor, output)
+    sizes = with_last(output.sizes, axis)
+    extent = extent_of(sizes)
+    tile = separable_tile(one, tensor, output, extent, tensor.sizes[axis])
     across = ceil_div(extent.columns, tile.columns * tile.across)
     down = ceil_div(extent.rows, tile.rows)
     tiles = times(times(across, down), ceil_div(extent.planes, tile.planes))
@@ -189,11 +223,14 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("SPAN", tile.span)
     # Where the taps of adjacent outputs lie apart, a thread's columns lie apart instead, so that neighbouring
     # threads load adjacent elements.
-    is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[-1] > extent.columns
-    others: Words = []
-    for size, stride in zip(output.sizes[:-1], output.strides[:-1], strict=True):
-        others.append(stride if size > 1 else 0)
-    vector = vector_width(output.bits, extent.columns, output.strides[-1], others)
+    is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[axis] > extent.columns
+    is_whole = tensor.sizes[axis] == extent.columns and tensor.bits >= 16 and tile.columns > 1
+    loaded, stored = (
+        aligned_vector(tensor, extent.columns, axis),
+        aligned_vector(output, extent.columns, axis),
+    )
     out.define("COLUMN_STEP", tile.across if is_apart else 1)
-    out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else vector)
-    out.dispatch(planes_params(told, output, known, down, across, groups), groups, False)
+    out.define("COLUMN_AXIS", axis)
+    out.define("SOURCE_VECTOR", loaded if is_whole else 1)
+    out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else stored)
+    out.dispatch(planes_params(told, sizes, known, down, across, groups), groups, False)
