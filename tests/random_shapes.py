@@ -217,7 +217,7 @@ def integer_products(draw: Draw) -> Description:
 def attention(draw: Draw) -> Description:
     kind, batch = draw.choice(FLOATS), draw.choice((1, 1, 2, 3))
     heads, queries = draw.choice((1, 2, 3, 4, 8)), draw.choice((1, 1, 2, 5, 8, 9, 16, 31, 64, 65, 130))
-    depth = draw.choice((8, 16, 24, 32, 40, 64, 64, 80, 96, 128))
+    depth = draw.choice((8, 16, 24, 32, 40, 64, 64, 80, 96, 128, 160, 264))
     form = draw.choice(("apart", "apart", "apart", "all", "keys and values", "queries and keys"))
     width = draw.choice((depth, depth, 8, 32, 64)) if form == "apart" else depth
     keys = queries if form in ("all", "queries and keys") else draw.choice((1, 7, 16, 65, 128, 129, 300, 513))

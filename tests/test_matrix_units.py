@@ -17,9 +17,9 @@ from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
 from dmlops.gpu.plans import attention as attention_plans
 from dmlops.gpu.plans import matrix_units, ordering
+from dmlops.gpu.plans.attention import UnitsTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.occupancy import UnitTile
-from dmlops.gpu.plans.tuning import ATTENTION_MANY_GROUPS
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
 from test_attention_parts import MANY, decoding
@@ -193,7 +193,14 @@ ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a valu
     "blocks of 16": (1, 33, 65, 2, 64, 64),
     "wide": (1, 20, 70, 1, 16, 128),
     "two blocks to a wave": (35, 70, 17, 4, 8, 24),
+    "two slices, the second one smaller": (1, 20, 37, 2, 200, 168),
+    "four slices, one of them empty": (1, 33, 20, 1, 8, 264),
 }
+ATTENTION_TILES = (  # for 2 sequences of 37 queries and 85 keys, 24 elements of a query and 40 of a value
+    UnitsTile(2, 32, 1, 64, 32), UnitsTile(4, 16, 1, 16, 16), UnitsTile(4, 16, 2, 32, 32),
+    UnitsTile(8, 16, 4, 16, 16),
+)  # fmt: skip
+SLICED_OR_NOT = (UnitsTile(4, 32, 1, 64, 16), UnitsTile(4, 16, 1, 32, 32), UnitsTile(4, 16, 2, 16, 16))
 TILES = (
     UnitTile(32, 128, 64, 32, 16, 2, 2), UnitTile(64, 64, 64, 32, 32, 2, 1),
     UnitTile(64, 128, 64, 32, 32, 2, 1), UnitTile(128, 128, 64, 64, 32, 1, 1),
@@ -480,33 +487,46 @@ def test_attention_where_left_factors_are_laid_out_otherwise(device: Any) -> Non
         attends(device, *attention(ATTENTIONS[name], "FLOAT16"), is_alike=False)
 
 
-@pytest.mark.parametrize("name", ["odd counts, half a block", "blocks of 16"])
-def test_attention_with_more_queries_to_a_wave(
-    name: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("tile", ATTENTION_TILES, ids=str)
+def test_attention_with_any_tile(
+    tile: UnitsTile, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(attention_plans, "ATTENTION_MANY_GROUPS", 1)
-    desc, arrays = attention(ATTENTIONS[name], "FLOAT16")
+    """The last tile of keys is not whole, and neither is the last block of queries."""
+    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: tile)
+    desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc).defines
-    assert (made["WAVE_ROWS"], made["TILE_KEYS"]) == (32, 64)
-    validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, name)
+    assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
+    validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
     for is_alike in (True, False):
         attends(device, desc, arrays, is_alike)
+
+
+@pytest.mark.parametrize("depth", [64, 80, 128, 256, 512])
+def test_group_memory_of_attention_is_what_every_device_with_them_has(depth: int) -> None:
+    """However many heads, queries and keys the tile is chosen by."""
+    sizes = ((1, 512, 512, 4), (8, 2048, 2048, 12))
+    chosen = [multiplying(attention((*one, depth, depth), "FLOAT16")[0]).defines for one in sizes]
+    for made in {tuple(made.items()): made for made in chosen}.values():
+        assert int(made["NUM_THREADS"]) <= detection.LARGEST_GROUP
+        assert group_memory(compiler.compile(shader("MULTIHEAD_ATTENTION"), made)) <= detection.GROUP_MEMORY
 
 
 def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
     for sizes, kind in (
         ((1, 20, 70, 1, 64, 64), "FLOAT32"),
         ((1, 20, 70, 1, 12, 64), "FLOAT16"),
-        ((1, 20, 70, 1, 64, 136), "FLOAT16"),
+        ((1, 20, 70, 1, 64, 520), "FLOAT16"),
     ):
         work = gpu.planned(attention(sizes, kind)[0], UNITS)
         assert not any("MATRIX_UNITS" in one.defines for one in work.dispatches)
 
 
-@pytest.mark.parametrize("many", [1, ATTENTION_MANY_GROUPS])
-def test_attention_where_scores_keep_growing(many: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tile", SLICED_OR_NOT, ids=str)
+def test_attention_where_scores_keep_growing(
+    tile: UnitsTile, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each tile of keys has scores greater than all before it by more than halves have room for."""
-    monkeypatch.setattr(attention_plans, "ATTENTION_MANY_GROUPS", many)
+    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: tile)
     desc, arrays = attention((1, 40, 160, 1, 16, 16), "FLOAT16")
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
     arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
@@ -535,7 +555,11 @@ def test_attention_with_masks(device: Any) -> None:
         attends(device, *attention((2, 37, 70, 2, 8, 8), "FLOAT16", mask, mask_type, filtered))
 
 
-def test_attention_with_infinities_and_nan(device: Any) -> None:
+@pytest.mark.parametrize("tile", SLICED_OR_NOT[1:], ids=str)
+def test_attention_with_infinities_and_nan(
+    tile: UnitsTile, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: tile)
     desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
     arrays["ValueTensor"][0, 69, 2] = np.inf
     arrays["ValueTensor"][0, 1, 11] = np.nan

@@ -9,25 +9,28 @@ from .case import Case, drawn, size_of, tensor, uniform
 
 
 def attentions() -> Iterator[Case]:
-    """Attention over as many tokens as language models process at once, with 64 elements per head, and
-    decoding."""
+    """Attention over as many tokens as language models process at once, most of it with 64 elements per head,
+    that of Stable Diffusion, to its image and to its text, and decoding."""
 
-    def attention(batches: int, tokens: int, heads: int, data_type: str, queries: int | None = None) -> Case:
-        """Attention with as many queries as keys, or fewer."""
-        keys = tensor((batches, tokens, heads * 64), data_type)
-        asking = keys if queries is None else tensor((batches, queries, heads * 64), data_type)
+    def attention(
+        batches: int, tokens: int, heads: int, data_type: str, queries: int | None = None, depth: int = 64
+    ) -> Case:
+        """Attention with as many queries as keys, or any other number of queries."""
+        keys = tensor((batches, tokens, heads * depth), data_type)
+        asking = keys if queries is None else tensor((batches, queries, heads * depth), data_type)
         shown = f"{batches}x{tokens}" if queries is None else f"{batches}x{queries} of {tokens}"
+        wide = "" if depth == 64 else f", {depth} wide"
 
         def on_torch(torch: Any, *parts: Any) -> Any:
-            split = (part.reshape(batches, -1, heads, 64).transpose(1, 2) for part in parts)
+            split = (part.reshape(batches, -1, heads, depth).transpose(1, 2) for part in parts)
             found = torch.nn.functional.scaled_dot_product_attention(*split)
-            return found.transpose(1, 2).reshape(batches, -1, heads * 64)
+            return found.transpose(1, 2).reshape(batches, -1, heads * depth)
 
         tensors = {"QueryTensor": asking, "KeyTensor": keys, "ValueTensor": keys, "OutputTensor": asking}
         return drawn(
-            f"attention {shown} {heads} heads {data_type}", "MULTIHEAD_ATTENTION", tensors, on_torch,
-            4 * batches * heads * (queries or tokens) * tokens * 64,
-            Scale=0.125, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
+            f"attention {shown} {heads} heads{wide} {data_type}", "MULTIHEAD_ATTENTION", tensors, on_torch,
+            4 * batches * heads * (queries or tokens) * tokens * depth,
+            Scale=depth**-0.5, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
         )  # fmt: skip
 
     def decoding(batches: int, past: int, depth: int, data_type: str, presents: bool) -> Case:
@@ -76,6 +79,10 @@ def attentions() -> Iterator[Case]:
         yield attention(1, 65, 2, data_type)
         for batches, tokens in ((1, 128), (1, 512), (1, 2048), (8, 128), (8, 512), (8, 2048)):
             yield attention(batches, tokens, 12, data_type)
+        yield attention(1, 2048, 32, data_type, depth=128)
+        yield attention(2, 77, 8, data_type, queries=4096, depth=40)
+        yield attention(2, 256, 8, data_type, depth=160)
+        yield attention(1, 4096, 1, data_type, depth=512)
         for batches in (1, 32):
             yield attention(batches, 4096, 32, data_type, queries=1)
             for depth in (64, 128):

@@ -22,7 +22,8 @@
 // In pass 3 only:
 //   ROWS       queries per group, a multiple of 32
 //   DEPTH      depth of the tiles in shared memory: elements of queries and keys, then keys of values; 8 or 16
-//   VALUE_FOURS  columns of the values that a thread accumulates, divided by 4
+//   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
+//   VALUE_VECTORS  how many times that; in between are those of 15 other threads
 //   SCRATCH_VECTOR  adjacent elements loaded at once: 4 where rows are multiples of it, else 1
 //   SCORES_TOLD  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
@@ -44,7 +45,9 @@
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
 //     WAVE_ROWS  queries per wave, 16 or 32
-//     TILE_KEYS  keys of a tile in shared memory, 32 or 64
+//     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share queries
+//     TILE_KEYS  keys of a tile in shared memory, a multiple of STEP_KEYS; the same where there are several SLICES
+//     STEP_KEYS  keys whose scores a wave holds at once, a multiple of 16
 //   HALVES     1 in all passes if scratch holds queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS
 //              with a VECTOR of 8; else 0
 //   HALVING    1 in the passes in which each thread writes eight adjacent halves of these; SCRATCH_VECTOR is 4 then
@@ -1392,11 +1395,15 @@ REAL_VALUE Chosen3(REAL_VALUE total, List at)
 
 #if PASS == 3
 #if MATRIX_UNITS
-// Keys whose scores a wave holds at once: two matrices of them, side by side or one below the other
-static const uint STEP_KEYS = 512 / WAVE_ROWS, STEP_SIXTEENS = STEP_KEYS / 16;
-static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
+static const uint STEP_SIXTEENS = STEP_KEYS / 16;
+static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
+static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
 static const uint ROW_SIXTEENS = WAVE_ROWS / 16;
-static const uint ROWS = NUM_THREADS / 32 * WAVE_ROWS;
+static const uint ROWS = NUM_THREADS / 32 / SLICES * WAVE_ROWS;
+static uint slice = 0;  // that of the wave
+// What a score is a multiple of the product by; without tensors that tell scores, the product itself is kept instead.
+#define SCORE_MULTIPLE ((REAL_VALUE)scale)
+#define PRODUCTS_KEPT !SCORES_TOLD
 // Weights are halves, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
 // scores until a thread's weights add up to MOST.
 static const float ROOM = 5;
@@ -1440,19 +1447,23 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
 [[vk::ext_instruction(82)]] LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, [[vk::ext_literal]] uint number);
 
-static const uint keyEights = 2 * QUERY_SIXTEENS;  // vectors per row
+static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS;  // vectors per row
 static const uint keyPitch = keyEights + 1;  // padded by one to avoid bank conflicts
 static const uint keyEach = (TILE_KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint valueEights = 2 * VALUE_SIXTEENS;  // vectors per row
+static const uint valueEights = 2 * SLICES * VALUE_SIXTEENS;  // vectors per row
 static const uint valuePitch = valueEights + 1;  // padded by one to avoid bank conflicts
 static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
-// Shared memory: two tiles, each of keys and of values, and 16 x 16 floats per wave. The queries pass through it first,
-// 16 per wave at a time. Tiles are double-buffered: the next one is stored while other waves still read the current
-// one, which takes one barrier per tile instead of two.
+// Shared memory: tiles of keys and of values, and 16 x 16 floats per wave. The queries pass through it first, 16 per
+// wave at a time. With one slice, tiles are double-buffered: the next one is stored while other waves still read the
+// current one, which takes one barrier per tile instead of two. With several, there is room for one tile, and a wave's
+// floats are its products of a step.
 static const uint valueStart = TILE_KEYS * keyPitch, tileSize = valueStart + TILE_KEYS * valuePitch;
-static const uint ownStart = 2 * tileSize, ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch;
-static const uint queriesSize = NUM_THREADS / 32 * 16 * keyPitch;
+static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, ownPitch = 4, matrixSize = 16 * ownPitch;
+static const uint ownEach = SLICES == 1 ? matrixSize : ROW_SIXTEENS * STEP_SIXTEENS * matrixSize;
+static const uint ownSize = NUM_THREADS / 32 * ownEach;
+static const uint queryEights = 2 * QUERY_SIXTEENS, queryPitch = queryEights + 1,
+    queriesSize = NUM_THREADS / 32 * 16 * queryPitch;
 groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
 static uint tileStart = 0;
 
@@ -1620,7 +1631,7 @@ void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4
         const uint key = min(firstKey + number / keyEights, lastKey), eight = number % keyEights;
         next[i] = uint4(0, 0, 0, 0);
         if ((TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
-            && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
+            && (QUERY_EIGHTS == keyEights || eight < QUERY_EIGHTS))
             next[i] = KeyVector(firsts, key, eight * 8);
     }
 }
@@ -1646,7 +1657,7 @@ void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uin
         const uint key = min(firstKey + number / valueEights, lastKey), eight = number % valueEights;
         next[i] = uint4(0, 0, 0, 0);
         if ((TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
-            && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
+            && (VALUE_EIGHTS == valueEights || eight < VALUE_EIGHTS))
             next[i] = ValueVector(firsts, key, eight * 8);
     }
 }
@@ -1859,7 +1870,7 @@ float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint co
     return sum;
 }
 
-// 16 queries of a wave, zero beyond the last. They pass through shared memory, from `start` on.
+// A wave's slice of 16 queries, zero beyond the last. They pass through shared memory, from `start` on.
 void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix queries[QUERY_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
@@ -1868,7 +1879,8 @@ void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix
     [unroll]
     for (d = 0; d < QUERY_SIXTEENS; d++)
     {
-        const uint row = firstRow + (lane + d * 32) / keyEights, eight = (lane + d * 32) % keyEights;
+        const uint row = firstRow + (lane + d * 32) / queryEights,
+            eight = slice * queryEights + (lane + d * 32) % queryEights;
         eights[d] = uint4(0, 0, 0, 0);
         if (row < rowsOfHead && eight < QUERY_EIGHTS)
             eights[d] = QueryAt(base + row * (uint)queryPlaces[0][3] + eight * 8);
@@ -1876,12 +1888,12 @@ void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
     for (d = 0; d < QUERY_SIXTEENS; d++)
-        StoreShared(tiles[start + (lane + d * 32) / keyEights * keyPitch + (lane + d * 32) % keyEights], eights[d],
-            NON_PRIVATE);
+        StoreShared(tiles[start + (lane + d * 32) / queryEights * queryPitch + (lane + d * 32) % queryEights],
+            eights[d], NON_PRIVATE);
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
     for (d = 0; d < QUERY_SIXTEENS; d++)
-        queries[d] = LoadLeft(tiles[start + d * 2], 0, keyPitch, NON_PRIVATE);
+        queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
 }
 
 // The scores of 16 rows with STEP_KEYS keys, from their products; minus infinity for masked keys
@@ -1921,19 +1933,22 @@ void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout 
     }
 }
 
-// e^(score - shift). Scores made of products alone are far enough from the limits of floats to be scaled before the
-// shift is subtracted, in one mad; with SCORES_TOLD, the filter value of a mask may be the lowest float.
-float RelativeWeight(float score, float shift)
+// e^(multiple * score - shift). Scores made of products alone are far enough from the limits of floats to be scaled
+// before the shift is subtracted, in one mad; with SCORES_TOLD, the filter value of a mask may be the lowest float, and
+// scores are themselves.
+float RelativeWeight(float score, float multiple, float shift)
 {
 #if SCORES_TOLD
     return Weight(score - shift);
 #else
-    return exp2(mad(score, LOG2_E, -shift * LOG2_E));
+    return exp2(mad(score, multiple * LOG2_E, -shift * LOG2_E));
 #endif
 }
 
-// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries
-void MakeWeights(Eight scores[STEP_SIXTEENS], float2 shifts, out Eight weights[STEP_SIXTEENS], out float2 added)
+// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries.
+// Scores are `multiple` times what is given.
+void MakeWeights(Eight scores[STEP_SIXTEENS], float multiple, float2 shifts, out Eight weights[STEP_SIXTEENS],
+    out float2 added)
 {
     added = float2(0, 0);
     [unroll]
@@ -1942,7 +1957,7 @@ void MakeWeights(Eight scores[STEP_SIXTEENS], float2 shifts, out Eight weights[S
         [unroll]
         for (uint i = 0; i < 8; i++)
         {
-            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], shifts[RowOfEntry(i)]);
+            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], multiple, shifts[RowOfEntry(i)]);
             added[RowOfEntry(i)] += weights[j].entries[i];
         }
     }
@@ -2008,7 +2023,7 @@ bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, S
         [unroll]
         for (uint n = 0; n < 2; n++)
         {
-            const uint row = firstRow + n * 8 + lane / 4, column = c * 16 + lane % 4 * 4;
+            const uint row = firstRow + n * 8 + lane / 4, column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
             const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / rowSums[n];
             if (row < rowsOfHead && column < VALUE_EIGHTS * 8)
             {
@@ -2034,8 +2049,11 @@ void StoreNonFinite(uint lane, List at, uint firstRow, uint outputBase, uint que
         if (row >= rowsOfHead || isnan(rowSums[n]))
             continue;
         [loop]
-        for (uint column = lane % 4 * 4; column < VALUE_EIGHTS * 8; column += 16)
+        for (uint c = 0; c < VALUE_SIXTEENS; c++)
         {
+            const uint column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
+            if (column >= VALUE_EIGHTS * 8)
+                break;
             const uint place = outputBase + row * (uint)outputPlaces[0][3] + column;
             float4 means = FourPut(place);
             [loop]
@@ -2048,36 +2066,152 @@ void StoreNonFinite(uint lane, List at, uint firstRow, uint outputBase, uint que
     }
 }
 
-// The dot products of a wave's queries with STEP_KEYS keys of a tile
-void MultiplyKeys(uint own, uint lane, bool areDirect, uint firstKey, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS],
-    out Eight scores[ROW_SIXTEENS][STEP_SIXTEENS])
+// The dot products of a wave's queries with STEP_KEYS keys of a tile, or what its slice adds to them. Those with
+// several matrices of keys take turns, since each waits for the one before it.
+void MultiplyKeys(uint firstKey, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS],
+    out SumMatrix products[ROW_SIXTEENS][STEP_SIXTEENS])
 {
     uint j, r;
     [unroll]
-    for (j = 0; j < STEP_SIXTEENS; j++)
-    {
-        SumMatrix products[ROW_SIXTEENS];
+    for (r = 0; r < ROW_SIXTEENS; r++)
         [unroll]
-        for (r = 0; r < ROW_SIXTEENS; r++)
-            products[r] = Filled(0.0f);
+        for (j = 0; j < STEP_SIXTEENS; j++)
+            products[r][j] = Filled(0.0f);
+    [unroll]
+    for (uint d = 0; d < QUERY_SIXTEENS; d++)
         [unroll]
-        for (uint d = 0; d < QUERY_SIXTEENS; d++)
+        for (j = 0; j < STEP_SIXTEENS; j++)
         {
-            const RightMatrix right = LoadRight(tiles[tileStart + (firstKey + j * 16) * keyPitch + d * 2], 1, keyPitch,
-                NON_PRIVATE);
+            const RightMatrix right = LoadRight(tiles[tileStart + (firstKey + j * 16) * keyPitch
+                + (slice * QUERY_SIXTEENS + d) * 2], 1, keyPitch, NON_PRIVATE);
             [unroll]
             for (r = 0; r < ROW_SIXTEENS; r++)
-                products[r] = MultiplyAdd(queries[r][d], right, products[r]);
+                products[r][j] = MultiplyAdd(queries[r][d], right, products[r][j]);
         }
+}
+
+// The same, as a thread's entries
+void MultiplyStep(uint own, uint lane, bool areDirect, uint firstKey, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS],
+    out Eight scores[ROW_SIXTEENS][STEP_SIXTEENS])
+{
+    SumMatrix products[ROW_SIXTEENS][STEP_SIXTEENS];
+    MultiplyKeys(firstKey, queries, products);
+    [unroll]
+    for (uint r = 0; r < ROW_SIXTEENS; r++)
+        [unroll]
+        for (uint j = 0; j < STEP_SIXTEENS; j++)
+            scores[r][j] = OwnEntries(own, lane, areDirect, products[r][j]);
+}
+
+// Accumulates the weighted values of STEP_KEYS keys from number `firstKey` on, in the tile from `inTile` on, and the
+// weights. If they are `within` the keys, all of them are there. The softmax is online: weights are relative to
+// e^shift. The shift follows the running maximum of a row only when that has grown too far, and only then are the
+// accumulators rescaled.
+void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 places, List at, uint firstRow, uint firstKey,
+    uint keys, uint inTile, Eight products[ROW_SIXTEENS][STEP_SIXTEENS], inout float2 shifts[ROW_SIXTEENS],
+    inout float2 sums[ROW_SIXTEENS], inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
+{
+    uint j, r;
+    float multiple = 1.0f;
+    if (within && PRODUCTS_KEPT)
+        multiple = SCORE_MULTIPLE;
+    else if (within)
+    {
         [unroll]
         for (r = 0; r < ROW_SIXTEENS; r++)
-            scores[r][j] = OwnEntries(own, lane, areDirect, products[r]);
+            MakeWholeScores(at, places, firstRow + r * 16, firstKey, products[r]);
+    }
+    else
+    {
+        [unroll]
+        for (r = 0; r < ROW_SIXTEENS; r++)
+            MakeScores(at, places, firstRow + r * 16, firstKey, keys, products[r]);
+    }
+    Eight weights[ROW_SIXTEENS][STEP_SIXTEENS];
+    float2 added[ROW_SIXTEENS];
+    bool hasGrown = false;
+    [unroll]
+    for (r = 0; r < ROW_SIXTEENS; r++)
+    {
+        MakeWeights(products[r], multiple, shifts[r], weights[r], added[r]);
+        hasGrown = hasGrown || !(added[r].x + added[r].y <= MOST);  // or is NaN
+    }
+    if (WaveActiveAnyTrue(hasGrown))
+    {
+        [unroll]
+        for (r = 0; r < ROW_SIXTEENS; r++)
+        {
+            if (within && PRODUCTS_KEPT)
+                MakeWholeScores(at, places, firstRow + r * 16, firstKey, products[r]);
+            FollowScores(own, lane, areDirect, places, products[r], shifts[r], sums[r], mixed[r]);
+            MakeWeights(products[r], 1.0f, shifts[r], weights[r], added[r]);
+        }
+    }
+    [unroll]
+    for (r = 0; r < ROW_SIXTEENS; r++)
+        sums[r] += added[r];
+    [unroll]
+    for (j = 0; j < STEP_SIXTEENS; j++)
+    {
+        LeftMatrix left[ROW_SIXTEENS];
+        [unroll]
+        for (r = 0; r < ROW_SIXTEENS; r++)
+            left[r] = LeftOfOwn(own, lane, areDirect, weights[r][j]);
+        [unroll]
+        for (uint c = 0; c < VALUE_SIXTEENS; c++)
+        {
+            const RightMatrix value = LoadRight(tiles[tileStart + valueStart + (inTile + j * 16) * valuePitch
+                + (slice * VALUE_SIXTEENS + c) * 2], 0, valuePitch, NON_PRIVATE);
+            [unroll]
+            for (r = 0; r < ROW_SIXTEENS; r++)
+                mixed[r][c] = MultiplyAdd(left[r], value, mixed[r][c]);
+        }
     }
 }
 
-// Accumulates the weighted values of a head for a wave's rows, and the weights. The softmax is online: weights are
-// relative to e^shift. The shift follows the running maximum of a row only when that has grown too far, and only then
-// are the accumulators rescaled.
+#if SLICES == 1
+// Goes through the keys, tile by tile
+void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
+    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
+    inout uint4 nextValues[valueEach], inout float2 shifts[ROW_SIXTEENS], inout float2 sums[ROW_SIXTEENS],
+    inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
+{
+    ControlBarrier(2, 2, EXCHANGED);
+    uint firstKey = 0, step;
+    [loop]
+    for (; firstKey < keys; firstKey += TILE_KEYS, tileStart = tileSize - tileStart)
+    {
+        PutKeys(thread, nextKeys);
+        PutValues(thread, nextValues);
+        ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
+        if (firstKey + TILE_KEYS > keys)
+            break;
+        if (firstKey + TILE_KEYS < keys)  // without this test, compilers sink the loads to where they are used
+        {
+            FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
+            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
+        }
+        [unroll]
+        for (step = 0; step < TILE_KEYS; step += STEP_KEYS)
+        {
+            Eight products[ROW_SIXTEENS][STEP_SIXTEENS];
+            MultiplyStep(own, lane, areDirect, step, queries, products);
+            MixStep(own, lane, areDirect, true, places, at, firstRow, firstKey + step, keys, step, products, shifts,
+                sums, mixed);
+        }
+    }
+    [loop]
+    for (step = 0; firstKey + step < keys; step += STEP_KEYS)  // the last tile, if it reaches beyond the last key
+    {
+        Eight products[ROW_SIXTEENS][STEP_SIXTEENS];
+        MultiplyStep(own, lane, areDirect, step, queries, products);
+        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey + step, keys, step, products, shifts, sums,
+            mixed);
+    }
+}
+#else
+// The same where each wave has a slice of its queries: what slices add to products passes through shared memory. `own`
+// is where a wave's part of that starts.
 void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
     uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
     inout uint4 nextValues[valueEach], inout float2 shifts[ROW_SIXTEENS], inout float2 sums[ROW_SIXTEENS],
@@ -2085,76 +2219,57 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
 {
     ControlBarrier(2, 2, EXCHANGED);
     [loop]
-    for (uint firstKey = 0; firstKey < keys; firstKey += TILE_KEYS, tileStart = tileSize - tileStart)
+    for (uint firstKey = 0; firstKey < keys; firstKey += TILE_KEYS)
     {
+        const bool goesOn = firstKey + TILE_KEYS < keys;
         uint j, r;
         PutKeys(thread, nextKeys);
-        PutValues(thread, nextValues);
-        ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
-        if (firstKey + TILE_KEYS < keys)  // without this test, compilers sink the loads to where they are used
-        {
+        ControlBarrier(2, 2, EXCHANGED);
+        if (goesOn)
             FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
-            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
-        }
-
+        SumMatrix parts[ROW_SIXTEENS][STEP_SIXTEENS];
+        MultiplyKeys(0, queries, parts);
         [unroll]
-        for (uint first = 0; first < TILE_KEYS; first += STEP_KEYS)
+        for (r = 0; r < ROW_SIXTEENS; r++)
+            [unroll]
+            for (j = 0; j < STEP_SIXTEENS; j++)
+                StoreSums(tiles[own + (r * STEP_SIXTEENS + j) * matrixSize], parts[r][j], 0, ownPitch, NON_PRIVATE);
+        PutValues(thread, nextValues);
+        ControlBarrier(2, 2, EXCHANGED);
+        if (goesOn)
+            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
+        Eight products[ROW_SIXTEENS][STEP_SIXTEENS];
+        [unroll]
+        for (r = 0; r < ROW_SIXTEENS; r++)
         {
-            Eight scores[ROW_SIXTEENS][STEP_SIXTEENS];
-            MultiplyKeys(own, lane, areDirect, first, queries, scores);
-            if (firstKey + TILE_KEYS <= keys)
-            {
-                [unroll]
-                for (r = 0; r < ROW_SIXTEENS; r++)
-                    MakeWholeScores(at, places, firstRow + r * 16, firstKey + first, scores[r]);
-            }
-            else
-            {
-                [unroll]
-                for (r = 0; r < ROW_SIXTEENS; r++)
-                    MakeScores(at, places, firstRow + r * 16, firstKey + first, keys, scores[r]);
-            }
-            Eight weights[ROW_SIXTEENS][STEP_SIXTEENS];
-            float2 added[ROW_SIXTEENS];
-            bool hasGrown = false;
-            [unroll]
-            for (r = 0; r < ROW_SIXTEENS; r++)
-            {
-                MakeWeights(scores[r], shifts[r], weights[r], added[r]);
-                hasGrown = hasGrown || !(added[r].x + added[r].y <= MOST);  // or is NaN
-            }
-            if (WaveActiveAnyTrue(hasGrown))
-            {
-                [unroll]
-                for (r = 0; r < ROW_SIXTEENS; r++)
-                {
-                    FollowScores(own, lane, areDirect, places, scores[r], shifts[r], sums[r], mixed[r]);
-                    MakeWeights(scores[r], shifts[r], weights[r], added[r]);
-                }
-            }
-            [unroll]
-            for (r = 0; r < ROW_SIXTEENS; r++)
-                sums[r] += added[r];
             [unroll]
             for (j = 0; j < STEP_SIXTEENS; j++)
             {
-                LeftMatrix left[ROW_SIXTEENS];
+                const uint first = own - slice * ownEach + (r * STEP_SIXTEENS + j) * matrixSize;
+                products[r][j] = EntriesOf(LoadSums(tiles[first], 0, ownPitch, NON_PRIVATE));
                 [unroll]
-                for (r = 0; r < ROW_SIXTEENS; r++)
-                    left[r] = LeftOfOwn(own, lane, areDirect, weights[r][j]);
-                [unroll]
-                for (uint c = 0; c < VALUE_SIXTEENS; c++)
+                for (uint other = 1; other < SLICES; other++)
                 {
-                    const RightMatrix value = LoadRight(tiles[tileStart + valueStart + (first + j * 16) * valuePitch
-                        + c * 2], 0, valuePitch, NON_PRIVATE);
+                    const Eight more = EntriesOf(LoadSums(tiles[first + other * ownEach], 0, ownPitch, NON_PRIVATE));
                     [unroll]
-                    for (r = 0; r < ROW_SIXTEENS; r++)
-                        mixed[r][c] = MultiplyAdd(left[r], value, mixed[r][c]);
+                    for (uint i = 0; i < 8; i++)
+                        products[r][j].entries[i] += more.entries[i];
                 }
             }
         }
+        ControlBarrier(2, 2, EXCHANGED);  // from here on, waves use their shared memory themselves
+        if (!areDirect)
+        {
+            [unroll]
+            for (r = 0; r < ROW_SIXTEENS; r++)
+                [unroll]
+                for (j = 0; j < STEP_SIXTEENS; j++)
+                    products[r][j] = OwnEntries(own, lane, areDirect, MatrixOf(products[r][j]));
+        }
+        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey, keys, 0, products, shifts, sums, mixed);
     }
 }
+#endif
 
 // Computes a block of one head's queries, WAVE_ROWS per wave, against all its keys, tile by tile
 void Attend(uint item, uint thread)
@@ -2165,8 +2280,9 @@ void Attend(uint item, uint thread)
     const uint head = item / rowBlocks;
     if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
         return;
-    const uint firstRow = item % rowBlocks * ROWS + wave * WAVE_ROWS;
-    const uint own = ownStart + wave * 16 * ownPitch;
+    slice = wave % SLICES;
+    const uint firstRow = item % rowBlocks * ROWS + wave / SLICES * WAVE_ROWS;
+    const uint own = ownStart + wave * ownEach;
 
     List at = (List)0;
     at.length = 4;
@@ -2192,7 +2308,7 @@ void Attend(uint item, uint thread)
     LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS];
     [unroll]
     for (r = 0; r < ROW_SIXTEENS; r++)
-        LoadQueries(wave * 16 * keyPitch, lane, queryBase, firstRow + r * 16, queries[r]);
+        LoadQueries(wave * 16 * queryPitch, lane, queryBase, firstRow + r * 16, queries[r]);
 
     SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS];
     float2 shifts[ROW_SIXTEENS], sums[ROW_SIXTEENS];
@@ -2772,16 +2888,18 @@ static const uint HELD = 1024 / ROWS;  // keys whose weights fit in shared memor
 // threads that share rows; each has every 16th vector of columns, and four keys of a tile
 static const uint LANES = 16;
 static const uint threadRows = ROWS * LANES / NUM_THREADS;
-static const uint valueColumns = 4 * LANES * VALUE_FOURS;
+static const uint valueColumns = LANES * VALUE_VECTOR * VALUE_VECTORS;
 static const uint rowPitch = ROWS / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint keyPitch = KEYS / 4 + 1;
 static const uint valuePitch = valueColumns / 4;
-static const uint rightPitch = VALUE_FOURS > 1 ? valuePitch : keyPitch;
+static const uint rightPitch = valuePitch > keyPitch ? valuePitch : keyPitch;
 
 typedef vector<float, SCRATCH_VECTOR> Loaded;
+typedef vector<float, VALUE_VECTOR> Columns;
 static const uint queryLoads = ROWS * DEPTH / SCRATCH_VECTOR, queryEach = (queryLoads + NUM_THREADS - 1) / NUM_THREADS;
 static const uint keyLoads = KEYS * DEPTH / SCRATCH_VECTOR, keyEach = keyLoads / NUM_THREADS;
-static const uint valueLoads = DEPTH * valueColumns / SCRATCH_VECTOR, valueEach = valueLoads / NUM_THREADS;
+static const uint valueLoads = DEPTH * valueColumns / SCRATCH_VECTOR,
+    valueEach = (valueLoads + NUM_THREADS - 1) / NUM_THREADS;
 
 groupshared float4 queries[DEPTH * rowPitch];  // stored by element
 groupshared float4 right[DEPTH * rightPitch];  // keys stored by element, or values stored by key
@@ -2895,6 +3013,19 @@ float4 FourPut(uint place)
 }
 #endif
 
+#if SCRATCH_VECTOR == 1 || VALUE_VECTOR < 4
+void PutOne(uint place, float mean)
+{
+#if SCRATCH_VECTOR == 1
+    scratch[place] = asuint(mean);
+#elif OUTPUT_IN == 0
+    scratch[place / 4][place % 4] = asuint(mean);
+#elif OUTPUT_IN == 12
+    outputTensor[place / 4][place % 4] = (OUTPUT_STORED)mean;
+#endif
+}
+#endif
+
 // Where a vector of queries or keys belongs in its tile: its row and its first element
 uint2 PlaceInRows(uint number)
 {
@@ -2962,9 +3093,19 @@ void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint colum
     {
         const uint2 place = PlaceInValues(thread + i * NUM_THREADS) + uint2(0, column);
         next[i] = (Loaded)0;
-        if (place.x < rest && place.y < size)
+        if ((valueLoads % NUM_THREADS == 0 || place.x < DEPTH) && place.x < rest && place.y < size)
             next[i] = ValueVector(firsts, firstKey + place.x, place.y);
     }
+}
+
+// Vector number `number` of a row of values in shared memory
+Columns ColumnsOf(uint row, uint number)
+{
+    Columns columns;
+    [unroll]
+    for (uint e = 0; e < VALUE_VECTOR; e++)
+        columns[e] = right[row * valuePitch + number * VALUE_VECTOR / 4][number * VALUE_VECTOR % 4 + e];
+    return columns;
 }
 
 void PutValues(uint thread, Loaded next[valueEach])
@@ -2977,6 +3118,8 @@ void PutValues(uint thread, Loaded next[valueEach])
         [unroll]
         for (uint e = 0; e < SCRATCH_VECTOR; e++)
             isNonFinite = isNonFinite || (asuint(next[i][e]) & 0x7f800000) == 0x7f800000;
+        if (valueLoads % NUM_THREADS != 0 && place.x >= DEPTH)
+            continue;
 #if SCRATCH_VECTOR == 4
         right[place.x * valuePitch + place.y / 4] = next[i];
 #else
@@ -3049,14 +3192,14 @@ void Attend(uint item, uint thread)
     if (thread == 0)
         metNonFinite = 0;
     uint i, j, k;
-    float4 mixed[threadRows][VALUE_FOURS];
+    Columns mixed[threadRows][VALUE_VECTORS];
     float greatest[threadRows], sums[threadRows];
     [unroll]
     for (i = 0; i < threadRows; i++)
     {
         [unroll]
-        for (j = 0; j < VALUE_FOURS; j++)
-            mixed[i][j] = float4(0, 0, 0, 0);
+        for (j = 0; j < VALUE_VECTORS; j++)
+            mixed[i][j] = (Columns)0;
         greatest[i] = asfloat(0xff800000);
         sums[i] = 0;
     }
@@ -3167,7 +3310,7 @@ void Attend(uint item, uint thread)
             greatest[i] = found;
             sums[i] *= factor;
             [unroll]
-            for (j = 0; j < VALUE_FOURS; j++)
+            for (j = 0; j < VALUE_VECTORS; j++)
                 mixed[i][j] *= factor;
             [unroll]
             for (j = 0; j < 4; j++)
@@ -3207,12 +3350,12 @@ void Attend(uint item, uint thread)
                     for (i = 0; i < threadRows / 4; i++)
                         a[i] = weights[(key % HELD + k) * rowPitch + ownRow / 4 + i];
                     [unroll]
-                    for (j = 0; j < VALUE_FOURS; j++)
+                    for (j = 0; j < VALUE_VECTORS; j++)
                     {
-                        const float4 b = right[k * valuePitch + lane + j * LANES];
+                        const Columns b = ColumnsOf(k, lane + j * LANES);
                         [unroll]
                         for (i = 0; i < threadRows; i++)
-                            mixed[i][j] = mad(a[i / 4][i % 4].xxxx, b, mixed[i][j]);
+                            mixed[i][j] = mad((Columns)a[i / 4][i % 4], b, mixed[i][j]);
                     }
                 }
             }
@@ -3226,9 +3369,9 @@ void Attend(uint item, uint thread)
                     {
                         const float weight = weights[(key % HELD + k) * rowPitch + (ownRow + i) / 4][i % 4];
                         [unroll]
-                        for (j = 0; j < VALUE_FOURS; j++)
+                        for (j = 0; j < VALUE_VECTORS; j++)
                             if (asuint(weight) != asuint(ABSENT))
-                                mixed[i][j] = mad(weight.xxxx, right[k * valuePitch + lane + j * LANES], mixed[i][j]);
+                                mixed[i][j] = mad((Columns)weight, ColumnsOf(k, lane + j * LANES), mixed[i][j]);
                     }
                 }
             }
@@ -3252,18 +3395,18 @@ void Attend(uint item, uint thread)
         const uint row = firstRow + ownRow + i;
         const uint place = outputBase + row * (uint)outputPlaces[0][3];
         [unroll]
-        for (j = 0; j < VALUE_FOURS; j++)
+        for (j = 0; j < VALUE_VECTORS; j++)
         {
-            const uint column = firstColumn + (lane + j * LANES) * 4;
-            const float4 means = mixed[i][j] / sum;
-#if SCRATCH_VECTOR == 4
+            const uint column = firstColumn + (lane + j * LANES) * VALUE_VECTOR;
+            const Columns means = mixed[i][j] / sum;
+#if SCRATCH_VECTOR == 4 && VALUE_VECTOR == 4
             if (row < rowsOfHead && column < valueSize)
                 PutFour(place + column, means);
 #else
             [unroll]
-            for (k = 0; k < 4; k++)
+            for (k = 0; k < VALUE_VECTOR; k++)
                 if (row < rowsOfHead && column + k < valueSize)
-                    scratch[place + column + k] = asuint(means[k]);
+                    PutOne(place + column + k, means[k]);
 #endif
         }
     }

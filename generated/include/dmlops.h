@@ -22827,6 +22827,14 @@ typedef struct dmlops_plan_Sources {
     int64_t value_stored;
 } dmlops_plan_Sources;
 
+typedef struct dmlops_plan_UnitsTile {
+    int64_t waves;
+    int64_t rows;
+    int64_t slices;
+    int64_t keys;
+    int64_t step;
+} dmlops_plan_UnitsTile;
+
 typedef struct dmlops_plan_AttentionGroups {
     int64_t threads;
     int64_t in_group;
@@ -24563,6 +24571,8 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
     dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t queries, int64_t keys,
+    int64_t widest, dmlops_plan_UnitsTile* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
     sizes, dmlops_plan_AttentionGroups* result);
@@ -25393,7 +25403,7 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
 }
 
 /* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
-   eight, short enough for a wave's accumulators to fit in registers. `sizes` are those of the result. */
+   eight, short enough for a tile of them. `sizes` are those of the result. */
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
     if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
@@ -25409,7 +25419,7 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].count)];
     int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 128);
+    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
 }
 
 /* Whether scores, or which keys are masked, depend on tensors that are present. */
@@ -25756,9 +25766,62 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros of the pass with matrix units: each group takes some rows of a head. If these are many, waves have 32
-   each, which halves the traffic of shared memory; else 16, and fewer waves if groups are few, or if half of the
-   waves have room for all rows. `sizes` are those of the result. */
+/* The tile for so many heads, queries and keys of each, and elements of a query or a value at most. Wide rows are
+   shared by two or four waves. Otherwise waves have 32 rows each if these are many and narrow, which halves the
+   traffic of shared memory; else 16, and fewer waves if groups are few, or if half of the waves have room for all
+   rows. Tiles are small where there is little to do per group, and large where few groups share a multiprocessor. */
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t queries, int64_t keys,
+    int64_t widest, dmlops_plan_UnitsTile* result) {
+    if (widest > 128) {
+        int64_t slices = (widest <= 256) ? 2 : 4;
+        int64_t at_once = (widest <= 256) ? 32 : 16;
+        result->waves = dmlops_multiply(2, slices);
+        result->rows = 16;
+        result->slices = slices;
+        result->keys = at_once;
+        result->step = at_once;
+        return;
+    }
+    int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, 128));
+    int is_many = groups >= 512;
+    int has_few_keys = keys < 128;
+    int64_t waves = 4;
+    int64_t rows = 16;
+    if (is_many && !has_few_keys) {
+        if (widest > 64) {
+            waves = 8;
+        } else {
+            if (queries > 16) {
+                rows = 32;
+            }
+        }
+    }
+    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves, rows)));
+    int64_t least = (groups < 128) ? 2 : waves;
+    while (planning->reason == DMLOPS_REASON_NONE && ((waves > 1) && ((waves > least) ||
+        (dmlops_multiply(dmlops_divide(waves, 2), rows) >= queries)))) {
+        waves = dmlops_divide(waves, 2);
+        groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves,
+            rows)));
+    }
+    if (is_many && has_few_keys) {
+        result->waves = waves;
+        result->rows = rows;
+        result->slices = 1;
+        result->keys = 16;
+        result->step = 16;
+        return;
+    }
+    int is_large = (rows > 16) || ((groups <= 264) && (widest <= 80));
+    result->waves = waves;
+    result->rows = rows;
+    result->slices = 1;
+    result->keys = is_large ? 64 : 32;
+    result->step = ((rows > 16) && (widest > 48)) ? 16 : 32;
+    return;
+}
+
+/* The macros of the pass with matrix units: each group takes some rows of a head. `sizes` are those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
     sizes, dmlops_plan_AttentionGroups* result) {
@@ -25767,39 +25830,27 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
     int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].count)];
-    int is_narrow = dmlops_max(depth, sizes->items[dmlops_item(planning, 3, sizes->count)]) <= 64;
+    dmlops_plan_UnitsTile tile;
+    dmlops_plan_units_tile(planning, heads, sizes->items[dmlops_item(planning, 2, sizes->count)],
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].items[dmlops_item(planning, 2,
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)], dmlops_max(depth,
+        sizes->items[dmlops_item(planning, 3, sizes->count)]), &tile);
     int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
-        sizes->items[dmlops_item(planning, 2, sizes->count)], 128));
-    int is_many = groups >= 512;
-    int64_t waves = 4;
-    int64_t rows = 16;
-    if (is_many && is_narrow && (sizes->items[dmlops_item(planning, 2, sizes->count)] > 16)) {
-        rows = 32;
-    } else {
-        if (is_many) {
-            waves = 8;
-        }
-    }
-    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2,
-        sizes->count)], dmlops_multiply(waves, rows)));
-    int64_t least = (groups < 128) ? 2 : waves;
-    while (planning->reason == DMLOPS_REASON_NONE && ((waves > 1) && ((waves > least) ||
-        (dmlops_multiply(dmlops_divide(waves, 2), rows) >= sizes->items[dmlops_item(planning, 2, sizes->count)])))) {
-        waves = dmlops_divide(waves, 2);
-        groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
-            2, sizes->count)], dmlops_multiply(waves, rows)));
-    }
+        sizes->items[dmlops_item(planning, 2, sizes->count)], dmlops_multiply(dmlops_divide(tile.waves, tile.slices),
+        tile.rows)));
     dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(depth, 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(sizes->items[dmlops_item(planning, 3,
         sizes->count)], 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), (is_narrow && (is_many || (waves <= 2))) ? 64 : 32);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_KEYS"), tile.step);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
         tensors));
-    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(waves, 32));
-    result->in_group = dmlops_multiply(waves, 32);
+    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
+    result->in_group = dmlops_multiply(tile.waves, 32);
     return;
 }
 
@@ -25827,16 +25878,17 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     }
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    int64_t fours = dmlops_min(dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
-        64), 4);
-    int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
-        dmlops_multiply(64, fours));
-    int is_many = (fours <= 2) && (dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
-        sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
+    int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], 256);
+    int64_t columns = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        dmlops_multiply(16, across));
+    int64_t vector = (dmlops_modulo(columns, 4) == 0) ? 4 : ((dmlops_modulo(columns, 2) == 0) ? 2 : 1);
+    int is_many = (dmlops_multiply(2, columns) <= 16) && (dmlops_plan_times(planning, heads,
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
     int64_t rows = is_many ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("DEPTH"), 16);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FOURS"), fours);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
         &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], sizes) ? 4 : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,

@@ -7,7 +7,7 @@ may. Queries, keys and values are intermediate tensors, so it does not matter wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -22,6 +22,7 @@ from dmlgen.schedules.sets import AT, ZERO
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The dot product of a query and a key, in scores."""
 
+_NOTHING = ir.Number(0.0, ir.FLOAT)
 _ROW = ir.Slice(AT, None, ir.Number(3, ir.INT))
 """Batch, head and index of a query."""
 
@@ -36,7 +37,8 @@ class Attention(FastForm):
     `total`, the dot product of the query and a row of `key`, at batch, head, query and key in `at`.
     `key_head` and `value_head` are the batch and the head to read for those of the query in `at`. Each
     `shared` adjacent heads of queries read the same head; 0 if that is not known. `counts` is the mask: which
-    keys take part; None if all do.
+    keys take part; None if all do. Without the tensors that it reads, a score is `multiple` times `total`;
+    None if it is anything else.
     """
 
     target: str
@@ -48,6 +50,7 @@ class Attention(FastForm):
     shared: ir.Expr
     score: ir.Expr
     counts: ir.Expr | None
+    multiple: ir.Expr | None
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
@@ -137,6 +140,7 @@ class _Reader:
             shared=_shared(key_head) if key_head == value_head else ZERO,
             score=whole,
             counts=counts,
+            multiple=_multiple(whole),
         )
 
     def _value(self, name: str) -> ir.Expr:
@@ -179,6 +183,27 @@ class _Reader:
         if entries_of(made):
             raise Unfit
         return product, made
+
+
+def _multiple(score: ir.Expr) -> ir.Expr | None:
+    """The factor of `TOTAL` that a score is if none of the tensors that it reads is present."""
+    read = {part.tensor for part in ir.walk(score) if isinstance(part, ir.Load)}
+    match _without(score, read):
+        case ir.Binary("*", factor, product) if product == TOTAL and not free_locals(factor):
+            return factor
+    return None
+
+
+def _without(value: ir.Expr, absent: Collection[ir.Tensor]) -> ir.Expr:
+    """A value if these tensors are absent: conditionals and sums are simplified, as far as that goes."""
+    match value:
+        case ir.Conditional(ir.Present(tensor), _, other) if tensor in absent:
+            return _without(other, absent)
+        case ir.Conditional(ir.Not(ir.Present(tensor)), other, _) if tensor in absent:
+            return _without(other, absent)
+        case ir.Binary("+", left, right) if _without(right, absent) == _NOTHING:
+            return _without(left, absent)
+    return value
 
 
 def _one_more(row: ir.Expr, entry: ir.Expr) -> ir.Expr:

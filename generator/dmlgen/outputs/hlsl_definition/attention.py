@@ -26,10 +26,11 @@ STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
 class AttentionPass(FormPass):
     """What a pass of attention reads, and as texts: the heads of a key and a value for that of a query at
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
-    (`ends`), and whether a key below them counts. `scored_by`: the tensors of the description that scores or
-    the mask depend on. `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which
-    the pass writes; with "before", the first rows, where others follow; with "stored", outputs that contain
-    nothing else. `tensors` are all of them, by number."""
+    (`ends`), and whether a key below them counts; if the tensors in `scored_by` are absent, those of the
+    description that scores or the mask depend on, all keys below count and scores are `multiple` times
+    `total`, unless that is None. `views`: tensors in place of `query`, `key`, `value` and, as "output",
+    `target`, which the pass writes; with "before", the first rows, where others follow; with "stored",
+    outputs that contain nothing else. `tensors` are all of them, by number."""
 
     target: Kept
     query: Kept
@@ -41,6 +42,7 @@ class AttentionPass(FormPass):
     score: str
     ends: tuple[str, ...]
     counts: str
+    multiple: str | None
     scored_by: tuple[Tensor, ...]
     views: Mapping[str, View | None]
     tensors: tuple[Tensor, ...]
@@ -123,6 +125,9 @@ def attention_pass(
         score=printer.value(attention.score, False),
         ends=tuple(printer.deciding(end.right) for end in ends),
         counts=printer.deciding(counts),
+        multiple=None
+        if attention.multiple is None or len(tests) > len(ends)
+        else printer.value(attention.multiple, False),
         scored_by=tuple(printer.tensors[name] for name in told),
         views={**views, "output": _output(operator, target)},
         tensors=(*printer.inputs, *printer.outputs),

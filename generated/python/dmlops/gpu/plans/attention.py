@@ -16,7 +16,9 @@ from .tuning import (
     ATTENTION_FEW_ROWS,
     ATTENTION_FEW_WAVES,
     ATTENTION_GROUPS,
+    ATTENTION_LARGE_GROUPS,
     ATTENTION_MANY_GROUPS,
+    ATTENTION_MANY_KEYS,
     ATTENTION_MANY_ROWS,
     ATTENTION_MOST_WAVES,
     ATTENTION_WAVES,
@@ -24,14 +26,18 @@ from .tuning import (
 )
 
 ATTENTION_THREADS = 128  # in a group
-LANES = 16  # threads that share a row, each with four adjacent columns of each tile
-MAX_FOURS = 4
+LANES = 16  # threads that share a row
+MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its rows
 
 # With matrix units
 UNIT_WAVE = 32  # threads
 UNIT_ROWS = 16  # of a wave, or twice as many
-NARROW = 64  # elements of a query or a value up to which a wave has registers for twice as many rows
-WIDE = 128  # elements of a query or a value up to which a wave has registers for its rows
+# Elements of a query or a value up to which
+SLIM = 48  # a wave with twice as many rows has registers for the scores of 32 keys at once, not only 16,
+NARROW = 64  # a wave has registers for twice as many rows,
+MIDDLING = 80  # shared memory has room for two tiles of 64 keys,
+WIDE = 128  # a wave has registers for its rows; else for a slice of each,
+WIDEST = 512  # and shared memory has room for one tile of 16 keys
 
 Eight = Annotated[list[int], 8]
 
@@ -100,6 +106,17 @@ def no_sources() -> Sources:
     return Sources(NONE, NONE, NONE, NONE, NONE, NONE, 0, NONE, NONE)
 
 
+class UnitsTile(NamedTuple):
+    """What a group with matrix units holds: `waves`, each with `rows` queries, or one of `slices` of their
+    elements and of the columns of values; and `keys` in shared memory, of which waves take `step` at once."""
+
+    waves: int
+    rows: int
+    slices: int
+    keys: int
+    step: int
+
+
 class AttentionGroups(NamedTuple):
     """All threads of the pass, and those in a group."""
 
@@ -115,15 +132,14 @@ def takes_units(
     sizes: Sizes,
 ) -> bool:
     """Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole
-    vectors of eight, short enough for a wave's accumulators to fit in registers. `sizes` are those of the
-    result."""
+    vectors of eight, short enough for a tile of them. `sizes` are those of the result."""
     if not out.has(Capability.MATRIX_UNITS):
         return False
     for tensor in tensors:
         if tensor.is_present and tensor.is_float and tensor.bits != 16:
             return False
     depth, width = kept_sizes[attention.query][3], sizes[3]
-    return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDE
+    return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST
 
 
 def is_told(attention: AttentionPass, tensors: Tensors) -> bool:
@@ -335,6 +351,37 @@ def places_of(
     return places
 
 
+def units_tile(heads: int, queries: int, keys: int, widest: int) -> UnitsTile:
+    """The tile for so many heads, queries and keys of each, and elements of a query or a value at most.
+
+    Wide rows are shared by two or four waves. Otherwise waves have 32 rows each if these are many and narrow,
+    which halves the traffic of shared memory; else 16, and fewer waves if groups are few, or if half of the
+    waves have room for all rows. Tiles are small where there is little to do per group, and large where few
+    groups share a multiprocessor.
+    """
+    if widest > WIDE:
+        slices = 2 if widest <= 2 * WIDE else 4
+        at_once = 32 if widest <= 2 * WIDE else 16
+        return UnitsTile(2 * slices, UNIT_ROWS, slices, at_once, at_once)
+    groups = times(heads, ceil_div(queries, ATTENTION_MOST_WAVES * UNIT_ROWS))
+    is_many, has_few_keys = groups >= ATTENTION_MANY_GROUPS, keys < ATTENTION_MANY_KEYS
+    waves, rows = ATTENTION_WAVES, UNIT_ROWS
+    if is_many and not has_few_keys:
+        if widest > NARROW:
+            waves = ATTENTION_MOST_WAVES
+        elif queries > UNIT_ROWS:
+            rows = 2 * UNIT_ROWS
+    groups = times(heads, ceil_div(queries, waves * rows))
+    least = ATTENTION_FEW_WAVES if groups < UNITS_GROUPS else waves
+    while waves > 1 and (waves > least or waves // 2 * rows >= queries):  # ends: waves halve
+        waves = waves // 2
+        groups = times(heads, ceil_div(queries, waves * rows))
+    if is_many and has_few_keys:
+        return UnitsTile(waves, rows, 1, 16, 16)
+    is_large = rows > UNIT_ROWS or (groups <= ATTENTION_LARGE_GROUPS and widest <= MIDDLING)
+    return UnitsTile(waves, rows, 1, 64 if is_large else 32, 16 if rows > UNIT_ROWS and widest > SLIM else 32)
+
+
 def define_attention_units(
     out: Planning,
     attention: AttentionPass,
@@ -342,31 +389,21 @@ def define_attention_units(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
 ) -> AttentionGroups:
-    """The macros of the pass with matrix units: each group takes some rows of a head. If these are many,
-    waves have 32 each, which halves the traffic of shared memory; else 16, and fewer waves if groups are few,
-    or if half of the waves have room for all rows. `sizes` are those of the result."""
+    """The macros of the pass with matrix units: each group takes some rows of a head. `sizes` are those of
+    the result."""
     heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
-    is_narrow = max(depth, sizes[3]) <= NARROW
-    groups = times(heads, ceil_div(sizes[2], ATTENTION_MOST_WAVES * UNIT_ROWS))
-    is_many = groups >= ATTENTION_MANY_GROUPS
-    waves, rows = ATTENTION_WAVES, UNIT_ROWS
-    if is_many and is_narrow and sizes[2] > UNIT_ROWS:
-        rows = 2 * UNIT_ROWS
-    elif is_many:
-        waves = ATTENTION_MOST_WAVES
-    groups = times(heads, ceil_div(sizes[2], waves * rows))
-    least = ATTENTION_FEW_WAVES if groups < UNITS_GROUPS else waves
-    while waves > 1 and (waves > least or waves // 2 * rows >= sizes[2]):  # ends: waves halve
-        waves = waves // 2
-        groups = times(heads, ceil_div(sizes[2], waves * rows))
+    tile = units_tile(heads, sizes[2], kept_sizes[attention.key][2], max(depth, sizes[3]))
+    groups = times(heads, ceil_div(sizes[2], tile.waves // tile.slices * tile.rows))
     out.define("MATRIX_UNITS", 1)
     out.define("QUERY_EIGHTS", depth // 8)
     out.define("VALUE_EIGHTS", sizes[3] // 8)
-    out.define("WAVE_ROWS", rows)
-    out.define("TILE_KEYS", 64 if is_narrow and (is_many or waves <= 2) else 32)
+    out.define("WAVE_ROWS", tile.rows)
+    out.define("SLICES", tile.slices)
+    out.define("TILE_KEYS", tile.keys)
+    out.define("STEP_KEYS", tile.step)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
-    return AttentionGroups(times(groups, waves * UNIT_WAVE), waves * UNIT_WAVE)
+    return AttentionGroups(times(groups, tile.waves * UNIT_WAVE), tile.waves * UNIT_WAVE)
 
 
 def define_sources(out: Planning, sources: Sources) -> None:
@@ -396,13 +433,18 @@ def define_attention(
     if by_units:
         return define_attention_units(out, attention, tensors, kept_sizes, sizes)
     heads = times(sizes[0], sizes[1])
-    fours = min(ceil_div(sizes[3], 4 * LANES), MAX_FOURS)
-    across = ceil_div(sizes[3], 4 * LANES * fours)
-    is_many = fours <= 2 and times(heads, ceil_div(sizes[2], ATTENTION_MANY_ROWS)) >= ATTENTION_GROUPS
+    across = ceil_div(sizes[3], LANES * MAX_COLUMNS)
+    columns = ceil_div(sizes[3], LANES * across)
+    vector = 4 if columns % 4 == 0 else 2 if columns % 2 == 0 else 1
+    is_many = (
+        2 * columns <= MAX_COLUMNS
+        and times(heads, ceil_div(sizes[2], ATTENTION_MANY_ROWS)) >= ATTENTION_GROUPS
+    )
     rows = ATTENTION_MANY_ROWS if is_many else ATTENTION_FEW_ROWS
     out.define("ROWS", rows)
     out.define("DEPTH", ATTENTION_DEPTH)
-    out.define("VALUE_FOURS", fours)
+    out.define("VALUE_VECTOR", vector)
+    out.define("VALUE_VECTORS", columns // vector)
     out.define("SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], sizes) else 1)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
     groups = times(times(heads, ceil_div(sizes[2], rows)), across)

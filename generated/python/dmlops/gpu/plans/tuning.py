@@ -205,6 +205,10 @@ ATTENTION_FEW_WAVES = 2  # NVIDIA H200: 1 at 0.91, 4 at 0.93
 "the least waves to which a group shrinks if groups are few"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 32 rows to a wave at 0.81 with 384 groups, 1.07 with 1536
 "groups that count as many"
+ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 keys, at 0.99 with 197
+"keys from which many groups have large tiles"
+ATTENTION_LARGE_GROUPS = 264  # NVIDIA H200: tiles of 32 keys at 0.92 with 144 and 256 groups, at 1.4 with 384
+"groups up to which tiles have 64 keys rather than 32"
 
 PARTS_MOST_QUERIES = 8  # not measured
 "queries up to which keys are split into parts, and read once for all heads that share them"
