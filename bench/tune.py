@@ -119,6 +119,11 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     "SCAN_ITEMS": (POWERS[1:5], ("cumsum float32", "cumsum float16")),
     "TOP_K_ITEMS": (POWERS[3:7], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
     "TOP_K_LEAST_THREADS": (POWERS[5:9], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
+    "TOP_K_PART_THREADS": (POWERS[6:10], ("top 50 of 1x50257 float32", "top 100 of 1x16777216 float32")),
+    "TOP_K_SORTED_ITEMS": (
+        POWERS[2:5],
+        ("top 4096 of 4096x4096 float32", "top 1048576 of 1x1048576 float16"),
+    ),
 }
 
 

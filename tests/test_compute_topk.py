@@ -133,6 +133,25 @@ def test_lines_that_one_group_selects_from(device: Any, data_type: str) -> None:
         check_top(device, np.ascontiguousarray(array), 1, count, direction)
 
 
+@pytest.mark.parametrize("data_type", ["float32", "float16", "int8", "uint64"])
+def test_lines_that_several_groups_select_from(device: Any, data_type: str) -> None:
+    """A second dispatch selects from what the first has left, or a third, or lines are side by side."""
+    rng = np.random.default_rng(37)
+    cases = [((2, 40_001), 1, 50), ((1, 300_000), 1, 250), ((1, 100_003), 1, 1), ((33_000, 3), 0, 17)]
+    for (sizes, axis, count), direction in zip(cases, by_turns(data_type), strict=False):
+        check_top(device, some(rng, sizes, data_type), axis, count, direction)
+
+
+@pytest.mark.parametrize("data_type", ["float32", "int64"])
+def test_elements_that_count_in_few_of_the_shares(device: Any, data_type: str) -> None:
+    """A thread has elements a power of two apart. Far more pass the bound than are wanted."""
+    rng = np.random.default_rng(41)
+    for length, count, direction in ((8192, 250, "INCREASING"), (30_000, 200, "DECREASING")):
+        array = rng.integers(0, 1000, (1, length)).astype(data_type)
+        array[:, np.arange(length) % 64 < count // 8] += 1000 if direction == "DECREASING" else -1000
+        check_top(device, array, 1, count, direction)
+
+
 @pytest.mark.parametrize("data_type", ["float32", "float16", "uint8", "int64"])
 def test_lines_side_by_side(device: Any, data_type: str) -> None:
     """A group selects from several, the last group perhaps from fewer."""

@@ -17,6 +17,7 @@ from .recurrents import recurrents
 from .regions import regions
 from .reductions import reductions
 from .squares import squares
+from .tops import tops
 
 __all__ = ["LARGE", "SMALL", "Case", "cases", "squares"]
 
@@ -36,3 +37,4 @@ def cases() -> Iterator[Case]:
     yield from quantizing()
     yield from regions()
     yield from reductions()
+    yield from tops()

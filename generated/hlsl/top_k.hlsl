@@ -7,10 +7,11 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... top_k.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// A line runs along the axis and is cut into tiles. The first dispatch finds the first `kept` elements of each tile, in
-// order, as a run of keys, which sort like the elements, and of places in the line. Each further dispatch merges pairs
-// of runs, until one run is left per line; the last dispatch writes the outputs. Short lines take a single dispatch
-// instead that selects from whole lines, LINES per group. Sizes and strides are in elements.
+// A line runs along the axis. Where few of its elements are wanted, it is cut into parts: a dispatch selects the first
+// `kept` elements of each part, the next one does the same to what is left, until that is one part. Otherwise it is cut
+// into tiles: a dispatch sorts these into runs, of which the first `kept` elements count, and each further dispatch
+// merges pairs of runs, until only one is left. In between, elements are keys, which sort like them, with places in the
+// line. The last dispatch writes the outputs. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -21,24 +22,26 @@
 //   OutputValueTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndexTensor: UINT64, UINT32
-//   SELECTS    1 to select from whole lines, with MERGES 0 and LAST 1; else 0
-//   MERGES     0 to sort tiles, 1 to merge pairs of runs
-//   LAST       1 to write the outputs, 0 to write runs
+//   SELECTS    1 to select from whole lines (with FIRST 1 and LAST 1), 2 to select from parts of lines,
+//              0 to sort tiles (with FIRST 1) or to merge pairs of runs (with FIRST 0)
+//   FIRST      1 to read elements, 0 to read what the dispatch before wrote
+//   LAST       1 to write the outputs, 0 to write keys and places
 //   LARGEST    1 for the greatest elements first, 0 for the least first
 //   KEY        type of a key: uint64_t for 64-bit elements, else uint
 //   SIGN       kind of number: 0 unsigned, 1 signed, 2 floating-point
-//   TILE       elements of a tile, a power of two
-//   RUN        elements that are sorted together, a power of two: at least `kept`, at most TILE
+//   ITEMS      elements per thread
 //   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
-//   ITEMS      with SELECTS: elements of a line that a thread loads
-//   CANDIDATES   with SELECTS: ITEMS times `kept`
-//   RANK       dimensions apart from the axis, after merging, 1 to 8; where tiles are sorted into runs, that
-//              of the tiles comes last
-//   NUM_THREADS  threads in a group, a power of two; at least TILE / 2 where tiles are sorted, at least `kept` per line
-//              with SELECTS
+//   CANDIDATES   with SELECTS 1: ITEMS times `kept`
+//   SHARES     with SELECTS 2: shares that a thread divides its elements into, at most ITEMS; a power of two
+//   RUN        with SELECTS 2: entries that are sorted together, a power of two; at least `kept`, at most all shares
+//   ROOM       with SELECTS 2: entries for each line, a power of two; at least 2 * RUN, and one for each share
+//   TILE       where tiles are sorted: elements of a tile, a power of two; at least ITEMS, which is a power of two too
+//   RANK       dimensions apart from the axis, 1 to 8
+//   NUM_THREADS  threads in a group, a power of two; at least `kept` per line with SELECTS 1; NUM_THREADS * ITEMS is at
+//              least TILE where tiles are sorted
 //
-// Dispatch groupColumns x rows groups: enough for their threads to cover `count` elements of runs to be merged, or two
-// elements of the tiles each; `count` / LINES groups with SELECTS.
+// Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; enough for their threads
+// to cover `count` tiles; or one for each of `count` blocks of NUM_THREADS * ITEMS elements of merged runs.
 
 struct Dimension
 {
@@ -61,13 +64,13 @@ struct Dimension
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPlaces : register(u3);
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // elements of tiles, or of runs to be merged, over all lines; or lines to select from
+    uint count;  // lines to select from, tiles to sort, or blocks of merged runs to write
     uint groupColumns;  // thread groups along x
-    uint length;  // of a line
-    uint kept;  // elements that are kept of each tile or pair of runs, at most
-    uint runs;  // to be merged, per line
-    uint runLength;  // elements that a run has room for
-    uint runSpan;  // elements of the line that a run comes from
+    uint length;  // of a line; after a selection, what is left of it
+    uint kept;  // elements that are kept of each part, tile or pair of runs, at most
+    uint parts;  // of each line: parts to select from, tiles, or runs to be merged
+    uint partLength;  // elements of a part, or for which a run has room
+    uint partSpan;  // elements of the line that a run comes from
     uint inputStep;  // strides along the axis
     uint outputValueStep;
     uint outputIndexStep;
@@ -83,7 +86,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-#if !MERGES || LAST
+#if FIRST || LAST
 struct Position
 {
     uint input;
@@ -118,18 +121,12 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-#endif
 
-struct Entry
+INPUT_VALUE LoadPlace(Position start, uint place)
 {
-    KEY key;
-    uint place;
-};
-
-bool IsBefore(Entry entry, Entry other)
-{
-    return entry.key < other.key || (entry.key == other.key && entry.place < other.place);
+    return LoadInput(start.input + place * inputStep);
 }
+#endif
 
 #if LAST
 void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
@@ -164,59 +161,16 @@ void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
 #endif
 }
 
-// Writes the outputs of one rank, given the element's place in the line
-void Write(Position start, uint rank, uint place)
+// Writes the outputs of one rank, given the element and its place in the line
+void Write(Position start, uint rank, uint place, INPUT_VALUE element)
 {
-    StoreOutputValue(start.outputValue + rank * outputValueStep, LoadInput(start.input + place * inputStep));
+    StoreOutputValue(start.outputValue + rank * outputValueStep, element);
     StoreOutputIndex(start.outputIndex + rank * outputIndexStep, place);
 }
 #endif
 
-#if MERGES
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
-{
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-
-    const uint run = item / runLength;
-    const uint within = item - run * runLength;
-    const uint lineNumber = run / runs;
-    const uint runOfLine = run - lineNumber * runs;
-    if (within >= min(runLength, length - runOfLine * runSpan))
-        return;
-
-    // The rank in the merged run: that in its own run, plus the number of elements of the other run that precede it
-    // (binary search)
-    const Entry entry = { keys[item], places[item] };
-    const uint other = runOfLine ^ 1;
-    const uint otherStart = (lineNumber * runs + other) * runLength;
-    uint low = 0;
-    uint high = other < runs ? min(runLength, length - other * runSpan) : 0;
-    [loop]
-    while (low < high)
-    {
-        const uint middle = (low + high) / 2;
-        const Entry candidate = { keys[otherStart + middle], places[otherStart + middle] };
-        if (IsBefore(candidate, entry))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const uint rank = within + low;
-    if (rank >= kept)
-        return;
-#if LAST
-    Write(Locate(lineNumber), rank, entry.place);
-#else
-    const uint to = (lineNumber * ((runs + 1) / 2) + runOfLine / 2) * kept + rank;
-    keptKeys[to] = entry.key;
-    keptPlaces[to] = entry.place;
-#endif
-}
-#else
-// Maps an element's bits to an unsigned integer that sorts like it
+#if FIRST
+// Maps an element's bits to an unsigned integer that sorts like it, in as many bits
 KEY KeyOf(INPUT_VALUE bits)
 {
     const KEY sign = (KEY)1 << (INPUT_BITS - 1);
@@ -230,19 +184,33 @@ KEY KeyOf(INPUT_VALUE bits)
     if (magnitude > infinity)
         key = 2 * sign - 1;  // NaN
 #endif
-    return LARGEST ? ~key : key;
+    return LARGEST ? ~key & (2 * sign - 1) : key;
 }
+#endif
 
 #if SELECTS
+struct Entry
+{
+    KEY key;
+    uint place;  // in the line or in what is left of it; of equal keys, the first comes first in either
+};
+
+bool IsBefore(Entry entry, Entry other)
+{
+    return entry.key < other.key || (entry.key == other.key && entry.place < other.place);
+}
+
 static const uint LANES = NUM_THREADS / LINES;  // threads per line
+
+#if SELECTS == 1
 groupshared Entry best[NUM_THREADS];
 groupshared Entry bounds[LINES];
 groupshared Entry candidates[LINES][CANDIDATES];
 groupshared uint found[LINES];
 
-// Selection: each thread finds the first element of its share, and the `kept`-th of these is a bound. At least `kept`
-// elements do not come after it, and only `kept` threads have such elements. These few candidates are ranked by
-// counting those before each.
+// Each thread finds the first element of its share, and the `kept`-th of these is a bound. At least `kept` elements do
+// not come after it, and only `kept` threads have such elements. These few candidates are ranked by counting those
+// before each.
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -255,7 +223,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (i = 0; i < ITEMS; i++)
     {
         const uint place = i * LANES + lane;
-        keys[i] = place < length ? KeyOf(LoadInput(start.input + place * inputStep)) : ~(KEY)0;
+        keys[i] = place < length ? KeyOf(LoadPlace(start, place)) : ~(KEY)0;
     }
     Entry first = { keys[0], lane };
     [unroll]
@@ -309,97 +277,409 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (uint d = 0; d < found[side]; d++)
             before += IsBefore(candidates[side][d], entry) ? 1 : 0;
         if (before < kept)
-            Write(start, before, entry.place);
+            Write(start, before, entry.place, LoadPlace(start, entry.place));
     }
 }
 #else
-groupshared Entry memory[2 * NUM_THREADS];
+groupshared Entry memory[LINES][ROOM];
+groupshared uint found[LINES];
 
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+// Puts the first RUN of a line's first `size` entries in order; `size` is a power of two, at least RUN. A bitonic sort
+// (Batcher 1968) of runs, those of the first half ascending and the others descending. The lesser of each two entries
+// that are half apart are the first RUN of two runs, and form a bitonic sequence again. So each round halves what is
+// left, and the loop ends when that is one run. All threads of the group must call it.
+void Sort(uint side, uint lane, uint size)
 {
-    const uint number = group.y * groupColumns + group.x;
-    uint slot;
-    for (slot = thread; slot < 2 * NUM_THREADS; slot += NUM_THREADS)
-    {
-        const uint item = number * (2 * NUM_THREADS) + slot;
-        const uint tile = item / TILE;
-        uint place = item % TILE;
-#if !LAST
-        place += (tile - DivideBySize(tile, dimensions[RANK - 1]) * dimensions[RANK - 1].size) * TILE;
-#endif
-        // Padding of a tile sorts last: no element's place is that large.
-        Entry entry = { ~(KEY)0, 0xffffffff };
-        if (item < count && place < length)
-        {
-            entry.key = KeyOf(LoadInput(Locate(tile).input + item % TILE * inputStep));
-            entry.place = place;
-        }
-        memory[slot] = entry;
-    }
-
-    // Bitonic sort (Batcher 1968) of runs, alternately ascending and descending. The pairwise minima of two adjacent
-    // runs are the first RUN elements of both, and form a bitonic sequence again. So each round halves what is left of
-    // a tile, and the loop ends when that is one run.
-    uint left = TILE;
-    uint size = 2;
+    uint run = 2;
     [loop]
     while (true)
     {
-        const uint pairs = NUM_THREADS * left / TILE;
         [loop]
-        for (; size <= RUN; size *= 2)
+        for (; run <= RUN; run *= 2)
         {
+            const uint descending = run < RUN ? run : size > RUN ? size / 2 : 0;
             [loop]
-            for (uint distance = size / 2; distance > 0; distance /= 2)
+            for (uint distance = run / 2; distance > 0; distance /= 2)
             {
                 GroupMemoryBarrierWithGroupSync();
-                const uint first = 2 * thread - (thread & (distance - 1));
-                const bool descending = (first % left & size) != 0;
-                if (thread < pairs)
+                [loop]
+                for (uint pair = lane; pair < size / 2; pair += LANES)
                 {
-                    const Entry entry = memory[first];
-                    const Entry other = memory[first + distance];
-                    if (IsBefore(other, entry) != descending)
+                    const uint first = 2 * pair - (pair & (distance - 1));
+                    const Entry entry = memory[side][first];
+                    const Entry other = memory[side][first + distance];
+                    if (IsBefore(other, entry) != ((first & descending) != 0))
                     {
-                        memory[first] = other;
-                        memory[first + distance] = entry;
+                        memory[side][first] = other;
+                        memory[side][first + distance] = entry;
                     }
                 }
             }
         }
         GroupMemoryBarrierWithGroupSync();
-        if (left == RUN)
-            break;
+        if (size == RUN)
+            return;
 
-        const uint first = thread / RUN * (2 * RUN) + thread % RUN;
-        Entry lesser = (Entry)0;
-        if (thread < pairs)
+        size /= 2;
+        [loop]
+        for (uint slot = lane; slot < size; slot += LANES)
         {
-            lesser = memory[first];
-            if (IsBefore(memory[first + RUN], lesser))
-                lesser = memory[first + RUN];
+            const Entry other = memory[side][slot + size];
+            if (IsBefore(other, memory[side][slot]))
+                memory[side][slot] = other;
+        }
+        run = RUN;
+    }
+}
+
+// The first elements of the threads' shares are put in order, and the `kept`-th of them is a bound. At least `kept`
+// elements do not come after it, and rarely many more. These are collected and put in order. If there is no room for
+// all of them, the `kept`-th of those collected is the next bound. That rules out at least ROOM - `kept` elements, so
+// that some round has room.
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint side = thread % LINES, lane = thread / LINES;
+    const uint number = group.y * groupColumns + group.x;
+    const uint part = number % parts;
+    const uint lineNumber = number / parts * LINES + side;
+    const uint begin = part * partLength;
+    const uint end = min(begin + partLength, length);
+    const uint someLine = min(lineNumber, count - 1);
+#if FIRST || LAST
+    const Position start = Locate(someLine);
+#endif
+    KEY own[ITEMS];  // padding beyond the part sorts last
+    uint i;
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        const uint place = begin + i * LANES + lane;
+#if FIRST
+        own[i] = place < end ? KeyOf(LoadPlace(start, place)) : ~(KEY)0;
+#else
+        own[i] = place < end ? keys[someLine * length + place] : ~(KEY)0;
+#endif
+    }
+    Entry least[SHARES];
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        if (i < SHARES || own[i] < least[i % SHARES].key)  // of equal keys, the earlier place wins
+        {
+            least[i % SHARES].key = own[i];
+            least[i % SHARES].place = begin + i * LANES + lane;
+        }
+    }
+    [unroll]
+    for (i = 0; i < SHARES; i++)
+        memory[side][i * LANES + lane] = least[i];
+    Sort(side, lane, SHARES * LANES);
+
+    uint most;
+    [loop]
+    do
+    {
+        const Entry bound = memory[side][kept - 1];
+        if (lane == 0)
+            found[side] = 0;
+        GroupMemoryBarrierWithGroupSync();
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+        {
+            const Entry entry = { own[i], begin + i * LANES + lane };
+            if (entry.place < end && !IsBefore(bound, entry))
+            {
+                uint slot;
+                InterlockedAdd(found[side], 1, slot);
+                if (slot < ROOM)
+                    memory[side][slot] = entry;
+            }
         }
         GroupMemoryBarrierWithGroupSync();
-        if (thread < pairs)
-            memory[thread] = lesser;
-        left /= 2;
-        size = RUN;
+        most = 0;
+        [unroll]
+        for (i = 0; i < LINES; i++)
+            most = max(most, found[i]);
+        uint size = RUN;
+        while (size < min(most, ROOM))
+            size *= 2;
+        [loop]
+        for (uint empty = found[side] + lane; empty < size; empty += LANES)
+        {
+            const Entry padding = { ~(KEY)0, 0xffffffff };
+            memory[side][empty] = padding;
+        }
+        Sort(side, lane, size);
+    }
+    while (most > ROOM);
+    if (lineNumber >= count)
+        return;
+
+    [loop]
+    for (uint rank = lane; rank < kept; rank += LANES)
+    {
+        uint place = memory[side][rank].place;
+#if !FIRST
+        place = places[lineNumber * length + min(place, length - 1)];
+#endif
+#if LAST
+        Write(start, rank, place, LoadPlace(start, place));
+#else
+        const uint to = (lineNumber * parts + part) * kept + rank;
+        keptKeys[to] = memory[side][rank].key;
+        keptPlaces[to] = place;
+#endif
+    }
+}
+#endif
+#else
+static const uint BLOCK = NUM_THREADS * ITEMS;  // elements of a group
+groupshared KEY memory[BLOCK];
+
+// Where a slot of the group's memory lies: threads that access slots ITEMS apart access different banks.
+uint Swizzled(uint slot) { return (slot ^ (slot / 32 % 32)) % BLOCK; }
+
+// Merges two sorted sequences in the group's memory: `left` elements from slot `start` on, `right` from `middle` on.
+// The thread finds ITEMS elements of the result, from number `diagonal` on, and their slots. A binary search finds how
+// many elements of the first sequence come before these (Odeh et al. 2012, "Merge path"). Of equal elements, those of
+// the first sequence come first.
+void Merge(uint start, uint left, uint middle, uint right, uint diagonal, out KEY merged[ITEMS],
+    out uint sources[ITEMS])
+{
+    uint low = max(diagonal, right) - right;
+    uint high = min(diagonal, left);
+    [loop]
+    while (low < high)
+    {
+        const uint half = (low + high) / 2;
+        if (memory[Swizzled(middle + diagonal - 1 - half)] < memory[Swizzled(start + half)])
+            high = half;
+        else
+            low = half + 1;
+    }
+    uint x = low;
+    uint y = diagonal - low;
+    KEY first = memory[Swizzled(start + x)];
+    KEY second = memory[Swizzled(middle + y)];
+    [unroll]
+    for (uint i = 0; i < ITEMS; i++)
+    {
+        const bool isFirst = y >= right || (x < left && first <= second);
+        merged[i] = isFirst ? first : second;
+        sources[i] = isFirst ? start + x : middle + y;
+        x += isFirst ? 1 : 0;
+        y += isFirst ? 0 : 1;
+        const KEY next = memory[Swizzled(sources[i] + 1)];
+        first = isFirst ? next : first;
+        second = isFirst ? second : next;
+    }
+}
+
+#if FIRST
+#define PACKED (INPUT_BITS <= 16)  // the upper half of a word is a key, and the lower half its slot
+
+// The line that a tile is of
+uint LineOf(uint tile) { return LAST ? tile : tile / parts; }
+
+// The place in the line of an element of a tile
+uint PlaceOf(uint tile, uint element) { return (LAST ? 0 : tile % parts * TILE) + element; }
+
+INPUT_VALUE LoadFrom(uint tile, uint place) { return LoadPlace(Locate(LineOf(tile)), place); }
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint firstTile = (group.y * groupColumns + group.x) * (BLOCK / TILE);
+    uint i;
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        const uint slot = i * NUM_THREADS + thread;
+        const uint tile = firstTile + slot / TILE;
+        const uint place = PlaceOf(tile, slot % TILE);
+        KEY key = ~(KEY)0;  // padding comes after all elements, and stays there
+        if (tile < count && place < length)
+            key = KeyOf(LoadFrom(tile, place));
+        memory[Swizzled(slot)] = PACKED ? key << 16 | slot : key;
+    }
+    GroupMemoryBarrierWithGroupSync();
+
+    KEY own[ITEMS];
+    uint slots[ITEMS];  // where the elements were at first
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        slots[i] = thread * ITEMS + i;
+        own[i] = memory[Swizzled(slots[i])];
     }
 
-    const uint tiles = 2 * NUM_THREADS / TILE;
-    for (slot = thread; slot < tiles * RUN; slot += NUM_THREADS)
+    // Each thread sorts its elements by exchanging neighbours (Habermann 1972), which keeps equal ones in their order.
+    [unroll]
+    for (uint round = 0; round < ITEMS; round++)
     {
-        const uint tile = number * tiles + slot / RUN;
-        const uint rank = slot % RUN;
-        if (tile * TILE >= count || rank >= kept)
+        [unroll]
+        for (i = 0; i < ITEMS - 1; i++)
+        {
+            if ((i + round) % 2 == 0)
+            {
+                const KEY key = own[i];
+                const uint slot = slots[i];
+                const bool swaps = own[i + 1] < key;
+                own[i] = swaps ? own[i + 1] : key;
+                slots[i] = swaps ? slots[i + 1] : slot;
+                own[i + 1] = swaps ? key : own[i + 1];
+                slots[i + 1] = swaps ? slot : slots[i + 1];
+            }
+        }
+    }
+
+    // Pairs of runs are merged until a tile is one run. Only the first `kept` elements of a run count.
+    [loop]
+    for (uint run = ITEMS; run < TILE; run *= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+            memory[Swizzled(thread * ITEMS + i)] = own[i];
+        GroupMemoryBarrierWithGroupSync();
+        const uint start = thread * ITEMS / (2 * run) * (2 * run);
+        const uint counting = min(run, kept);
+        uint sources[ITEMS];
+        Merge(start, counting, start + run, counting, thread * ITEMS - start, own, sources);
+#if !PACKED
+        GroupMemoryBarrierWithGroupSync();
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+            memory[Swizzled(thread * ITEMS + i)] = slots[i];
+        GroupMemoryBarrierWithGroupSync();
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+            slots[i] = (uint)memory[Swizzled(sources[i])];
+#endif
+    }
+
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+        memory[Swizzled(thread * ITEMS + i)] = PACKED ? own[i] & 0xffff : slots[i];
+    GroupMemoryBarrierWithGroupSync();
+    INPUT_VALUE values[ITEMS];  // all are loaded before the first of them is stored
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        const uint slot = i * NUM_THREADS + thread;
+        const uint tile = min(firstTile + slot / TILE, count - 1);
+        slots[i] = PlaceOf(tile, (uint)memory[Swizzled(slot)] % TILE);
+        values[i] = LoadFrom(tile, min(slots[i], length - 1));
+    }
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        const uint slot = i * NUM_THREADS + thread;
+        const uint tile = firstTile + slot / TILE;
+        const uint rank = slot % TILE;
+        if (tile >= count || rank >= kept)
             continue;
 #if LAST
-        Write(Locate(tile), rank, memory[slot].place);
+        Write(Locate(tile), rank, slots[i], values[i]);
 #else
-        const uint to = tile * kept + rank;
-        keptKeys[to] = memory[slot].key;
-        keptPlaces[to] = memory[slot].place;
+        if (slots[i] < length)
+        {
+            keptKeys[tile * kept + rank] = KeyOf(values[i]);
+            keptPlaces[tile * kept + rank] = slots[i];
+        }
+#endif
+    }
+}
+#else
+static const uint PROBES = NUM_THREADS / 2;
+groupshared uint passed[2];
+groupshared uint splits[2];
+
+// BLOCK elements of a merged run. Half of the group's threads search for the number of elements of the pair's first run
+// that come before this block, the others for the number that come before its end: each round probes PROBES numbers at
+// once, and keeps the range between two of them. Then the group merges what lies in between.
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint number = group.y * groupColumns + group.x;
+    if (number >= count)
+        return;
+
+    const uint blocks = (kept + BLOCK - 1) / BLOCK;
+    const uint pairs = (parts + 1) / 2;
+    const uint pair = number / blocks;
+    const uint lineNumber = pair / pairs;
+    const uint run = 2 * (pair - lineNumber * pairs);
+    const uint left = min(partLength, length - run * partSpan);
+    const uint right = run + 1 < parts ? min(partLength, length - (run + 1) * partSpan) : 0;
+    uint leftStart = (lineNumber * parts + run) * partLength;
+    uint rightStart = leftStart + partLength;
+    const uint begin = min((number - pair * blocks) * BLOCK, left + right);
+    const uint end = min(begin + BLOCK, left + right);
+
+    const uint side = thread / PROBES;
+    const uint diagonal = side == 0 ? begin : end;
+    uint low = max(diagonal, right) - right;
+    uint high = min(diagonal, left);
+    [loop]
+    for (uint range = partLength; range > 0; range = (range + PROBES - 1) / PROBES - 1)
+    {
+        if (thread < 2)
+            passed[thread] = 0;
+        GroupMemoryBarrierWithGroupSync();
+        const uint step = max((high - low + PROBES - 1) / PROBES, 1);
+        const uint probe = low + thread % PROBES * step;
+        if (probe < high && keys[leftStart + probe] <= keys[rightStart + diagonal - 1 - probe])
+            InterlockedMax(passed[side], thread % PROBES + 1);
+        GroupMemoryBarrierWithGroupSync();
+        const uint next = low + passed[side] * step;
+        low = passed[side] > 0 ? next - step + 1 : low;
+        high = min(high, next);
+        GroupMemoryBarrierWithGroupSync();
+    }
+    if (thread % PROBES == 0)
+        splits[side] = low;
+    GroupMemoryBarrierWithGroupSync();
+
+    const uint leftCount = splits[1] - splits[0];
+    const uint merging = end - begin;
+    leftStart += splits[0];
+    rightStart += begin - splits[0] - leftCount;  // as counted from the first of the block's elements
+    uint i;
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        const uint slot = i * NUM_THREADS + thread;
+        if (slot < merging)
+            memory[Swizzled(slot)] = keys[slot < leftCount ? leftStart + slot : rightStart + slot];
+    }
+    GroupMemoryBarrierWithGroupSync();
+    KEY merged[ITEMS];
+    uint sources[ITEMS];
+    Merge(0, leftCount, leftCount, merging - leftCount, min(thread * ITEMS, merging), merged, sources);
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+        memory[Swizzled(thread * ITEMS + i)] = sources[i];
+    GroupMemoryBarrierWithGroupSync();
+#if LAST
+    const Position start = Locate(lineNumber);
+#endif
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+    {
+        const uint rank = begin + i * NUM_THREADS + thread;
+        if (rank >= min(end, kept))
+            continue;
+        const uint source = (uint)memory[Swizzled(rank - begin)];
+        const uint from = source < leftCount ? leftStart + source : rightStart + source;
+#if LAST
+        Write(start, rank, places[from], LoadPlace(start, places[from]));
+#else
+        keptKeys[pair * kept + rank] = keys[from];
+        keptPlaces[pair * kept + rank] = places[from];
 #endif
     }
 }

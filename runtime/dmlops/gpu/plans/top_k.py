@@ -1,35 +1,31 @@
-"""Top-k: a group selects from a line, or sorted runs of tiles are merged until each line has only one."""
+"""Top-k: groups select from whole lines, or from parts of lines until each line is one part; or tiles are
+sorted, and pairs of runs merged until each line is one run."""
 
 from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import (
-    Dimensions,
-    Loop,
-    Loops,
-    across,
-    ceil_div,
-    check_span,
-    dimensions,
-    grid,
-    repeats,
-    times,
-)
+from .loops import Dimensions, Loops, across, ceil_div, check_span, dimensions, grid, repeats, times
 from .planning import Planning
-from .told import Read, Tensor, Written
+from .told import Buffer, Read, Tensor, Written
 from .tuning import (
     TOP_K_ABREAST,
     TOP_K_FEW,
+    TOP_K_GROUPS,
     TOP_K_ITEMS,
-    TOP_K_LARGE_TILE,
+    TOP_K_LEAST_ITEMS,
     TOP_K_LEAST_THREADS,
+    TOP_K_MERGED_ITEMS,
     TOP_K_MOST_THREADS,
-    TOP_K_SMALL_TILE,
+    TOP_K_PART_THREADS,
+    TOP_K_REDUCED,
+    TOP_K_SHORT,
+    TOP_K_SORTED_ITEMS,
 )
 from .types import define_moved, define_tensor
 
 SELECTION_BYTES = 15360  # of shared memory; every device has a little more
+TILE_BYTES = 16384  # the same; a tile takes all of it
 
 
 class TopK(NamedTuple):
@@ -55,18 +51,18 @@ class TopKResources(NamedTuple):
 
 class TopKParams(NamedTuple):
     count: int  # type: ignore[assignment]  # shadows tuple.count
-    "elements of tiles, or of runs to be merged, over all lines; or lines to select from"
+    "lines to select from, tiles to sort, or blocks of merged runs to write"
     groupColumns: int
     "thread groups along x"
     length: int
-    "of a line"
+    "of a line; after a selection, what is left of it"
     kept: int
-    "elements that are kept of each tile or pair of runs, at most"
-    runs: int
-    "to be merged, per line"
-    runLength: int
-    "elements that a run has room for"
-    runSpan: int
+    "elements that are kept of each part, tile or pair of runs, at most"
+    parts: int
+    "of each line: parts to select from, tiles, or runs to be merged"
+    partLength: int
+    "elements of a part, or for which a run has room"
+    partSpan: int
     "elements of the line that a run comes from"
     inputStep: int
     "strides along the axis"
@@ -76,15 +72,81 @@ class TopKParams(NamedTuple):
     "outermost first"
 
 
+class Runs(NamedTuple):
+    """What a dispatch passes on: keys and places in the line, in order."""
+
+    keys: Buffer
+    places: Buffer
+
+
+class Selection(NamedTuple):
+    """How groups select: the threads of each line's part, the parts of a line, and the elements of a part."""
+
+    threads: int
+    parts: int
+    length: int
+
+
 def tile_of(number: int) -> int:
     """The least power of 2 that is not below `number`, 2 or more."""
     return max(2, 1 << (number - 1).bit_length())
 
 
+def plan_top_k(out: Planning, told: TopK) -> None:
+    """Selects where few elements of a line are wanted, else sorts."""
+    check_span(out, told.input)
+    check_span(out, told.output)
+    check_span(out, told.indices)
+    bits, length = told.input.bits, told.input.sizes[told.axis]
+    out.define("LARGEST", int(told.largest))
+    out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
+    out.define("SIGN", 2 if told.input.is_float else 1 if told.input.is_signed else 0)
+    define_moved(out, told.input)
+    define_moved(out, told.output)
+    define_tensor(out, told.indices)
+    loops = across([told.input, told.output, told.indices], told.axis)
+    out.define("RANK", len(loops))
+    threads = selecting_threads(length, told.count, entry_bytes(told))
+    has_room = 2 * tile_of(told.count) * entry_bytes(told) <= SELECTION_BYTES
+    if threads > 0:
+        select_whole(out, told, loops, threads)
+    elif length > TOP_K_SHORT and told.count * TOP_K_REDUCED <= length and has_room:
+        select_parts(out, told, loops)
+    else:
+        sort(out, told, loops)
+
+
+def entry_bytes(told: TopK) -> int:
+    """Of a key with its place."""
+    return 16 if told.input.bits == 64 else 8
+
+
+def key_bytes(told: TopK) -> int:
+    return 8 if told.input.bits == 64 else 4
+
+
+def new_runs(out: Planning, told: TopK, count: int) -> Runs:
+    """Scratch for so many elements."""
+    return Runs(out.scratch(times(count, key_bytes(told))), out.scratch(times(count, 4)))
+
+
+def resources(told: TopK, source: Runs, target: Runs) -> TopKResources:
+    """A dispatch's resources. The input stands in for buffers that it does not use."""
+    return TopKResources(
+        input=told.input.buffer,
+        keys=source.keys,
+        places=source.places,
+        output=told.output.buffer,
+        indices=told.indices.buffer,
+        keptKeys=target.keys,
+        keptPlaces=target.places,
+    )
+
+
 def selecting_threads(length: int, wanted: int, entry: int) -> int:
-    """Threads per line of a selecting group, or 0 if lines are sorted; `entry` is the bytes of a
-    candidate."""
-    if length <= TOP_K_SMALL_TILE or wanted > TOP_K_FEW:  # a small tile also takes one dispatch
+    """Threads for each whole line to select from, or 0 if that is too long, or too many elements are wanted;
+    `entry` is the bytes of a candidate."""
+    if length <= TOP_K_SHORT or wanted > TOP_K_FEW:
         return 0
     threads = max(TOP_K_LEAST_THREADS, tile_of(wanted), tile_of(ceil_div(length, TOP_K_ITEMS)))
     while (
@@ -95,12 +157,30 @@ def selecting_threads(length: int, wanted: int, entry: int) -> int:
     return threads if threads <= TOP_K_MOST_THREADS else 0
 
 
-def lines_abreast(told: TopK, loops: Loops, threads: int, entry: int) -> int:
-    """Lines per group, with `threads` threads each: several only if they are interleaved, span at most
-    `TOP_K_ABREAST` bytes, and fit in shared memory."""
+def selection_of(length: int, wanted: int, lines: int) -> Selection:
+    """The whole line if a group can take it. Otherwise parts that are short, so that there are more groups,
+    unless these saturate a GPU, or leave too much for a single further dispatch."""
+    most = TOP_K_MOST_THREADS * TOP_K_ITEMS
+    if length <= most:
+        threads = max(TOP_K_LEAST_THREADS, tile_of(ceil_div(length, TOP_K_ITEMS)))
+        return Selection(threads, 1, length)
+    threads = TOP_K_PART_THREADS
+    items = TOP_K_LEAST_ITEMS
+    while items < TOP_K_ITEMS:
+        parts = ceil_div(length, threads * items)
+        is_enough = wanted * TOP_K_REDUCED <= threads * items and wanted * parts <= most
+        if is_enough and times(parts, lines) <= TOP_K_GROUPS:
+            break
+        items = 2 * items
+    parts = ceil_div(length, threads * items)
+    return Selection(threads, parts, ceil_div(length, parts))
+
+
+def lines_abreast(told: TopK, loops: Loops, threads: int, room: int) -> int:
+    """Lines per group, with `threads` threads and `room` bytes each: several only if they are interleaved,
+    span at most `TOP_K_ABREAST` bytes, and fit in shared memory."""
     if loops[-1].strides[0] != 1:
         return 1
-    room = (threads + told.count * ceil_div(told.input.sizes[told.axis], threads)) * entry
     lines = 1
     while (
         2 * lines * told.input.bits <= 8 * TOP_K_ABREAST
@@ -112,60 +192,28 @@ def lines_abreast(told: TopK, loops: Loops, threads: int, entry: int) -> int:
     return lines
 
 
-def plan_top_k(out: Planning, told: TopK) -> None:
-    """One dispatch that selects; or one that sorts, and one for each time that the number of runs halves."""
-    bits = told.input.bits
-    out.define("LARGEST", int(told.largest))
-    out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
-    out.define("SIGN", 2 if told.input.is_float else 1 if told.input.is_signed else 0)
-    define_moved(out, told.input)
-    define_moved(out, told.output)
-    define_tensor(out, told.indices)
-    entry = 16 if bits == 64 else 8
-    threads = selecting_threads(told.input.sizes[told.axis], told.count, entry)
-    if threads > 0:
-        select(out, told, threads, entry)
-    else:
-        sort(out, told)
-
-
-def select(out: Planning, told: TopK, threads: int, entry: int) -> None:
+def select_whole(out: Planning, told: TopK, loops: Loops, threads: int) -> None:
     """One dispatch, with `threads` threads per line."""
-    check_span(out, told.input)
-    check_span(out, told.output)
-    check_span(out, told.indices)
-    axis, nothing = told.axis, told.input.buffer
-    length = told.input.sizes[axis]
-    loops = across([told.input, told.output, told.indices], axis)
-    lines = repeats(loops)
-    abreast = lines_abreast(told, loops, threads, entry)
-    groups = grid(out, times(ceil_div(lines, abreast), abreast * threads), abreast * threads, 1)
+    axis, nothing = told.axis, Runs(told.input.buffer, told.input.buffer)
+    length, count = told.input.sizes[axis], repeats(loops)
+    items = ceil_div(length, threads)
+    abreast = lines_abreast(told, loops, threads, (threads + told.count * items) * entry_bytes(told))
+    groups = grid(out, times(ceil_div(count, abreast), abreast * threads), abreast * threads, 1)
     out.define("SELECTS", 1)
-    out.define("MERGES", 0)
+    out.define("FIRST", 1)
     out.define("LAST", 1)
     out.define("LINES", abreast)
-    out.define("ITEMS", ceil_div(length, threads))
-    out.define("CANDIDATES", told.count * ceil_div(length, threads))
-    out.define("RANK", len(loops))
+    out.define("ITEMS", items)
+    out.define("CANDIDATES", told.count * items)
     out.define("NUM_THREADS", abreast * threads)
-    out.bind(
-        TopKResources(
-            input=told.input.buffer,
-            keys=nothing,
-            places=nothing,
-            output=told.output.buffer,
-            indices=told.indices.buffer,
-            keptKeys=nothing,
-            keptPlaces=nothing,
-        )
-    )
+    out.bind(resources(told, nothing, nothing))
     params = TopKParams(
-        lines,
+        count,
         groups.columns,
         length,
         told.count,
-        0,
-        0,
+        1,
+        length,
         0,
         told.input.strides[axis],
         told.output.strides[axis],
@@ -175,87 +223,112 @@ def select(out: Planning, told: TopK, threads: int, entry: int) -> None:
     out.dispatch(params, groups, False)
 
 
-def sort(out: Planning, told: TopK) -> None:
+def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
+    """Dispatches that select from parts of lines, then from what is left, until each line is one part."""
+    wanted, count = told.count, repeats(loops)
+    run = tile_of(wanted)
+    nothing = Runs(told.input.buffer, told.input.buffer)
+    out.define("SELECTS", 2)
+    out.define("RUN", run)
+    out.share()
+    source, length = nothing, told.input.sizes[told.axis]
+    is_first, is_last = True, False
+    while not is_last:
+        selection = selection_of(length, wanted, count)
+        is_last = selection.parts == 1
+        threads = selection.threads
+        shares = 1  # of each thread; half as many again as are wanted, so that few elements pass the bound
+        while threads * shares < run or 2 * threads * shares < 3 * wanted:
+            shares = 2 * shares
+        room = max(2 * run, threads * shares)
+        abreast = lines_abreast(told, loops, threads, room * entry_bytes(told)) if is_first else 1
+        each = ceil_div(count, abreast)
+        groups = grid(out, times(times(each, selection.parts), abreast * threads), abreast * threads, 1)
+        target = nothing
+        if not is_last:
+            target = new_runs(out, told, times(times(count, selection.parts), wanted))
+        out.define("FIRST", int(is_first))
+        out.define("LAST", int(is_last))
+        out.define("LINES", abreast)
+        out.define("ITEMS", max(shares, ceil_div(selection.length, threads)))
+        out.define("SHARES", shares)
+        out.define("ROOM", room)
+        out.define("NUM_THREADS", abreast * threads)
+        out.bind(resources(told, source, target))
+        params = TopKParams(
+            count,
+            groups.columns,
+            length,
+            wanted,
+            selection.parts,
+            selection.length,
+            0,
+            told.input.strides[told.axis],
+            told.output.strides[told.axis],
+            told.indices.strides[told.axis],
+            dimensions(loops),
+        )
+        out.dispatch(params, groups, not is_first)
+        source, length, is_first = target, selection.parts * wanted, False
+
+
+def sort(out: Planning, told: TopK, loops: Loops) -> None:
     """A dispatch that sorts tiles, and one for each time that the number of runs halves."""
-    check_span(out, told.input)
-    check_span(out, told.output)
-    check_span(out, told.indices)
     axis, wanted = told.axis, told.count
-    length = told.input.sizes[axis]
-    loops = across([told.input, told.output, told.indices], axis)
-    line_count = repeats(loops)
-    max_tile = TOP_K_SMALL_TILE if wanted <= TOP_K_FEW else TOP_K_LARGE_TILE
-    tile, num_threads = min(tile_of(length), max_tile), max_tile // 2
-    bits = told.input.bits
-    step = told.input.strides[axis]
+    length, count = told.input.sizes[axis], repeats(loops)
+    most = TILE_BYTES // key_bytes(told)
+    tile = min(tile_of(length), most)
+    items = min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
+    nothing = Runs(told.input.buffer, told.input.buffer)
     out.define("SELECTS", 0)
-    out.define("TILE", tile)
-    out.define("RUN", tile_of(min(wanted, tile)))
-    out.define("NUM_THREADS", num_threads)
     out.share()
 
     # Runs alternate between two pairs of buffers, each sized for the most that it ever holds.
     runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
     even, odd = 0, 0
     while runs > 1:
-        room = line_count * runs * kept
+        room = times(times(count, runs), kept)
         if turn == 0:
             even = max(even, room)
         else:
             odd = max(odd, room)
         runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn
-    # The input stands in for buffers that a dispatch does not use.
-    nothing = told.input.buffer
-    keys_even, places_even, keys_odd, places_odd = nothing, nothing, nothing, nothing
+    evens, odds = nothing, nothing
     if even > 0:
-        keys_even = out.scratch(even * (8 if bits == 64 else 4))
-        places_even = out.scratch(even * 4)
+        evens = new_runs(out, told, even)
     if odd > 0:
-        keys_odd = out.scratch(odd * (8 if bits == 64 else 4))
-        places_odd = out.scratch(odd * 4)
+        odds = new_runs(out, told, odd)
 
     runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
-    tiles: Loops = list(loops)
-    if runs > 1:
-        tiles.append(Loop(runs, [tile * step, 0, 0]))
-    line_dimensions, tile_dimensions = dimensions(loops), dimensions(tiles)
-    source_runs, source_kept, source_span = 0, 0, 0
-    read_keys, read_places = nothing, nothing
-    is_merging, is_done = False, False
-    while not is_done:
+    block = max(tile, TOP_K_LEAST_THREADS * items)
+    source, source_runs, source_kept, source_span = nothing, runs, 0, 0
+    is_first, is_last = True, False
+    while not is_last:
         is_last = runs == 1
-        keys = read_keys if is_last else keys_even if turn == 0 else keys_odd
-        places = read_places if is_last else places_even if turn == 0 else places_odd
-        count = line_count * source_runs * source_kept if is_merging else line_count * runs * tile
-        groups = grid(out, count, num_threads if is_merging else 2 * num_threads, 1)
-        out.define("MERGES", int(is_merging))
+        target = nothing if is_last else evens if turn == 0 else odds
+        blocks = times(times(count, runs), ceil_div(kept, block))
+        tiles = times(count, runs)
+        groups = grid(out, times(ceil_div(tiles, block // tile) if is_first else blocks, block), block, 1)
+        out.define("FIRST", int(is_first))
         out.define("LAST", int(is_last))
-        out.define("RANK", len(line_dimensions) if is_merging else len(tile_dimensions))
-        out.bind(
-            TopKResources(
-                input=told.input.buffer,
-                keys=read_keys,
-                places=read_places,
-                output=told.output.buffer,
-                indices=told.indices.buffer,
-                keptKeys=keys,
-                keptPlaces=places,
-            )
-        )
+        out.define("ITEMS", items)
+        out.define("TILE", tile)
+        out.define("NUM_THREADS", block // items)
+        out.bind(resources(told, source, target))
         params = TopKParams(
-            count,
+            tiles if is_first else blocks,
             groups.columns,
             length,
             kept,
             source_runs,
             source_kept,
             source_span,
-            step,
+            told.input.strides[axis],
             told.output.strides[axis],
             told.indices.strides[axis],
-            line_dimensions if is_merging else tile_dimensions,
+            dimensions(loops),
         )
-        out.dispatch(params, groups, is_merging)
+        out.dispatch(params, groups, not is_first)
         source_runs, source_kept, source_span = runs, kept, span
-        read_keys, read_places, is_merging, is_done = keys, places, True, is_last
+        source, is_first, block = target, False, most // 2
         runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn

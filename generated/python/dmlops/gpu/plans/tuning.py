@@ -324,16 +324,26 @@ SCAN_BLOCKS = 16  # not measured
 "length of a segment, at least, in blocks of a group's threads times items"
 
 TOP_K_FEW = 64  # not measured
-"elements wanted up to which small tiles, or selection, are faster"
-TOP_K_SMALL_TILE = 512  # not measured
-"elements of a sorted tile if few are wanted"
-TOP_K_LARGE_TILE = 1024  # not measured
-"the same if many are; with 64-bit keys that takes 12 KiB, and every device has 16"
+"elements wanted up to which a group selects from a whole line, if there is room for all candidates"
+TOP_K_SHORT = 512  # not measured
+"elements of a line up to which it is sorted even if few are wanted"
+TOP_K_REDUCED = 4  # not measured
+"elements per element wanted from which selecting these beats sorting"
 TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
-"elements that a thread reads when selecting"
+"elements that a thread reads when selecting, at most"
+TOP_K_LEAST_ITEMS = 8  # NVIDIA H200: 4 at 1.04, 16 at 0.90 to 1.06
+"the same, at least, where a line is cut into parts"
 TOP_K_LEAST_THREADS = 64  # NVIDIA H200: 32 at 1.02, 128 at 1.00, 256 at 0.51
-"threads in a selecting group, at least"
+"threads in a group, at least"
+TOP_K_PART_THREADS = 256  # NVIDIA H200: 128 at 0.91 to 1.02, 512 at 0.95 to 1.02
+"threads in a group that selects from a part of a line"
+TOP_K_GROUPS = 1024  # not measured
+"groups that saturate a GPU; with fewer, lines are cut into shorter parts"
 TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is room, are as fast as 2
 "bytes of adjacent lines that a group selects from, at most"
 TOP_K_MOST_THREADS = 512  # not measured
 "threads in a selecting group, at most"
+TOP_K_SORTED_ITEMS = 16  # NVIDIA H200: 8 at 0.95 for float32 and at 0.79 for float16, 4 at 0.72 and 0.56
+"elements of a line per thread, where a group sorts it"
+TOP_K_MERGED_ITEMS = 8  # NVIDIA H200: 16 at 0.92
+"the same where tiles of it are sorted and merged"
