@@ -14,8 +14,8 @@ from .normalizations import normalizations
 from .products import of_bytes, products
 from .quantizing import quantizing
 from .recurrents import recurrents
-from .regions import regions
 from .reductions import reductions
+from .regions import regions
 from .squares import squares
 from .tops import tops
 
