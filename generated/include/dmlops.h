@@ -24075,14 +24075,25 @@ typedef struct dmlops_plan_TopKParams {
     int64_t groupColumns;
     int64_t length;
     int64_t kept;
-    int64_t runs;
-    int64_t runLength;
-    int64_t runSpan;
+    int64_t parts;
+    int64_t partLength;
+    int64_t partSpan;
     int64_t inputStep;
     int64_t outputValueStep;
     int64_t outputIndexStep;
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_TopKParams;
+
+typedef struct dmlops_plan_Runs {
+    dmlops_plan_Buffer keys;
+    dmlops_plan_Buffer places;
+} dmlops_plan_Runs;
+
+typedef struct dmlops_plan_Selectors {
+    int64_t threads;
+    int64_t parts;
+    int64_t length;
+} dmlops_plan_Selectors;
 
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
@@ -24483,9 +24494,9 @@ DMLOPS_CALLED void dmlops_put_TopKParams(
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_word(planning, record->length);
     dmlops_put_word(planning, record->kept);
-    dmlops_put_word(planning, record->runs);
-    dmlops_put_word(planning, record->runLength);
-    dmlops_put_word(planning, record->runSpan);
+    dmlops_put_word(planning, record->parts);
+    dmlops_put_word(planning, record->partLength);
+    dmlops_put_word(planning, record->partSpan);
     dmlops_put_word(planning, record->inputStep);
     dmlops_put_word(planning, record->outputValueStep);
     dmlops_put_word(planning, record->outputIndexStep);
@@ -25053,14 +25064,25 @@ DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, co
 DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
+DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told);
+DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told);
+DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t count,
+    dmlops_plan_Runs* result);
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Runs* source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry);
+DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
+    dmlops_plan_Selectors* result);
 DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry);
-DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
-    entry);
-DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told);
+    dmlops_plan_Loop_16* loops, int64_t threads, int64_t room);
+DMLOPS_CALLED void dmlops_plan_select_whole(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
+    loops);
 
 /* The quotient, rounded up. */
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
@@ -33074,7 +33096,81 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t num
     return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
 }
 
-/* Threads per line of a selecting group, or 0 if lines are sorted; `entry` is the bytes of a candidate. */
+/* Selects where few elements of a line are wanted, else sorts. */
+DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_check_span(planning, &told->indices);
+    int64_t bits = told->input.bits;
+    int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)told->largest);
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
+    dmlops_plan_define_moved(planning, &told->input);
+    dmlops_plan_define_moved(planning, &told->output);
+    dmlops_plan_define_tensor(planning, &told->indices);
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_across(planning, &made_1, told->axis, &loops);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
+    int64_t threads = dmlops_plan_selecting_threads(planning, length, told->count, dmlops_plan_entry_bytes(planning,
+        told));
+    int has_room = dmlops_multiply(dmlops_multiply(2, dmlops_plan_tile_of(planning, told->count)),
+        dmlops_plan_entry_bytes(planning, told)) <= 15360;
+    if (threads > 0) {
+        dmlops_plan_select_whole(planning, told, &loops, threads);
+    } else {
+        if ((length > 512) && (dmlops_multiply(told->count, 4) <= length) && has_room) {
+            dmlops_plan_select_parts(planning, told, &loops);
+        } else {
+            dmlops_plan_sort(planning, told, &loops);
+        }
+    }
+}
+
+/* Of a key with its place. */
+DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+    (void)planning;
+    return (told->input.bits == 64) ? 16 : 8;
+}
+
+DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+    (void)planning;
+    return (told->input.bits == 64) ? 8 : 4;
+}
+
+/* Scratch for so many elements. */
+DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t count,
+    dmlops_plan_Runs* result) {
+    dmlops_plan_Buffer made_1;
+    made_1 = dmlops_out_scratch(planning, dmlops_plan_times(planning, count, dmlops_plan_key_bytes(planning, told)), 0);
+    dmlops_plan_Buffer made_2;
+    made_2 = dmlops_out_scratch(planning, dmlops_plan_times(planning, count, 4), 0);
+    result->keys = made_1;
+    result->places = made_2;
+    return;
+}
+
+/* A dispatch's resources. The input stands in for buffers that it does not use. */
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Runs* source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result) {
+    (void)planning;
+    result->input = told->input.buffer;
+    result->keys = source->keys;
+    result->places = source->places;
+    result->output = told->output.buffer;
+    result->indices = told->indices.buffer;
+    result->keptKeys = target->keys;
+    result->keptPlaces = target->places;
+    return;
+}
+
+/* Threads for each whole line to select from, or 0 if that is too long, or too many elements are wanted; `entry` is the
+   bytes of a candidate. */
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry) {
     if ((length <= 512) || (wanted > 64)) {
@@ -33089,16 +33185,46 @@ DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, i
     return (threads <= 512) ? threads : 0;
 }
 
-/* Lines per group, with `threads` threads each: several only if they are interleaved, span at most `TOP_K_ABREAST`
-   bytes, and fit in shared memory. */
+/* The whole line if a group can take it. Otherwise parts that are short, so that there are more groups, unless these
+   saturate a GPU, or leave too much for a single further dispatch. */
+DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
+    dmlops_plan_Selectors* result) {
+    int64_t threads = 0;
+    int64_t parts = 0;
+    int64_t most = 16384;
+    if (length <= most) {
+        threads = dmlops_max(64, dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length, 32)));
+        result->threads = threads;
+        result->parts = 1;
+        result->length = length;
+        return;
+    }
+    threads = 256;
+    int64_t items = 8;
+    while (planning->reason == DMLOPS_REASON_NONE && (items < 32)) {
+        parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
+        int is_enough = (dmlops_multiply(wanted, 4) <= dmlops_multiply(threads, items)) && (dmlops_multiply(wanted,
+            parts) <= most);
+        if (is_enough && (dmlops_plan_times(planning, parts, lines) <= 1024)) {
+            break;
+        }
+        items = dmlops_multiply(2, items);
+    }
+    parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
+    result->threads = threads;
+    result->parts = parts;
+    result->length = dmlops_plan_ceil_div(planning, length, parts);
+    return;
+}
+
+/* Lines per group, with `threads` threads and `room` bytes each: several only if they are interleaved, span at most
+   `TOP_K_ABREAST` bytes, and fit in shared memory. */
 DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Loop_16* loops, int64_t threads, int64_t entry) {
+    dmlops_plan_Loop_16* loops, int64_t threads, int64_t room) {
     if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
         loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] != 1) {
         return 1;
     }
-    int64_t room = dmlops_multiply(dmlops_add(threads, dmlops_multiply(told->count, dmlops_plan_ceil_div(planning,
-        told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)], threads))), entry);
     int64_t lines = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines), told->input.bits) <=
         256) && (dmlops_multiply(dmlops_multiply(2, lines), threads) <= 512) && (dmlops_multiply(dmlops_multiply(2,
@@ -33108,63 +33234,32 @@ DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const
     return lines;
 }
 
-/* One dispatch that selects; or one that sorts, and one for each time that the number of runs halves. */
-DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
-    int64_t bits = told->input.bits;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)told->largest);
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
-    dmlops_plan_define_moved(planning, &told->input);
-    dmlops_plan_define_moved(planning, &told->output);
-    dmlops_plan_define_tensor(planning, &told->indices);
-    int64_t entry = (bits == 64) ? 16 : 8;
-    int64_t threads = dmlops_plan_selecting_threads(planning, told->input.sizes.items[dmlops_item(planning, told->axis,
-        told->input.sizes.count)], told->count, entry);
-    if (threads > 0) {
-        dmlops_plan_select(planning, told, threads, entry);
-    } else {
-        dmlops_plan_sort(planning, told);
-    }
-}
-
 /* One dispatch, with `threads` threads per line. */
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads, int64_t
-    entry) {
-    dmlops_plan_check_span(planning, &told->input);
-    dmlops_plan_check_span(planning, &told->output);
-    dmlops_plan_check_span(planning, &told->indices);
+DMLOPS_CALLED void dmlops_plan_select_whole(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops, int64_t threads) {
+    dmlops_plan_Runs made_1;
+    made_1.keys = told->input.buffer;
+    made_1.places = told->input.buffer;
     int64_t axis = told->axis;
-    const dmlops_plan_Buffer * nothing = &told->input.buffer;
+    dmlops_plan_Runs nothing;
+    nothing = made_1;
     int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
-    dmlops_plan_Tensor_16 made_1;
-    made_1.count = 0;
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
-    dmlops_plan_Loop_16 loops;
-    dmlops_plan_across(planning, &made_1, axis, &loops);
-    int64_t lines = dmlops_plan_repeats(planning, &loops);
-    int64_t abreast = dmlops_plan_lines_abreast(planning, told, &loops, threads, entry);
+    int64_t count = dmlops_plan_repeats(planning, loops);
+    int64_t items = dmlops_plan_ceil_div(planning, length, threads);
+    int64_t abreast = dmlops_plan_lines_abreast(planning, told, loops, threads, dmlops_multiply(dmlops_add(threads,
+        dmlops_multiply(told->count, items)), dmlops_plan_entry_bytes(planning, told)));
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, lines, abreast),
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, count, abreast),
         dmlops_multiply(abreast, threads)), dmlops_multiply(abreast, threads), 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("MERGES"), 0);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, length, threads));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("CANDIDATES"), dmlops_multiply(told->count,
-        dmlops_plan_ceil_div(planning, length, threads)));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("CANDIDATES"), dmlops_multiply(told->count, items));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(abreast, threads));
     dmlops_plan_TopKResources made_2;
-    made_2.input = told->input.buffer;
-    made_2.keys = *nothing;
-    made_2.places = *nothing;
-    made_2.output = told->output.buffer;
-    made_2.indices = told->indices.buffer;
-    made_2.keptKeys = *nothing;
-    made_2.keptPlaces = *nothing;
+    dmlops_plan_resources(planning, told, &nothing, &nothing, &made_2);
     dmlops_out_read(planning, &made_2.input);
     dmlops_out_read(planning, &made_2.keys);
     dmlops_out_read(planning, &made_2.places);
@@ -33173,15 +33268,15 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_out_write(planning, &made_2.keptKeys);
     dmlops_out_write(planning, &made_2.keptPlaces);
     dmlops_plan_Dimension_16 made_3;
-    dmlops_plan_dimensions(planning, &loops, &made_3);
+    dmlops_plan_dimensions(planning, loops, &made_3);
     dmlops_plan_TopKParams params;
-    params.count = lines;
+    params.count = count;
     params.groupColumns = groups.columns;
     params.length = length;
     params.kept = told->count;
-    params.runs = 0;
-    params.runLength = 0;
-    params.runSpan = 0;
+    params.parts = 1;
+    params.partLength = length;
+    params.partSpan = 0;
     params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
     params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
     params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
@@ -33190,31 +33285,103 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
+/* Dispatches that select from parts of lines, then from what is left, until each line is one part. */
+DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+    dmlops_plan_Loop_16* loops) {
+    int64_t wanted = told->count;
+    int64_t count = dmlops_plan_repeats(planning, loops);
+    int64_t run = dmlops_plan_tile_of(planning, wanted);
+    dmlops_plan_Runs nothing;
+    nothing.keys = told->input.buffer;
+    nothing.places = told->input.buffer;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 2);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RUN"), run);
+    dmlops_out_share(planning);
+    dmlops_plan_Runs source;
+    source = nothing;
+    int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
+    int is_first = 1;
+    int is_last = 0;
+    while (planning->reason == DMLOPS_REASON_NONE && !is_last) {
+        dmlops_plan_Selectors selectors;
+        dmlops_plan_selectors_of(planning, length, wanted, count, &selectors);
+        is_last = selectors.parts == 1;
+        int64_t threads = selectors.threads;
+        int64_t shares = 1;
+        while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(threads, shares) < run) ||
+            (dmlops_multiply(dmlops_multiply(2, threads), shares) < dmlops_multiply(3, wanted)))) {
+            shares = dmlops_multiply(2, shares);
+        }
+        int64_t room = dmlops_max(dmlops_multiply(2, run), dmlops_multiply(threads, shares));
+        int64_t abreast = is_first ? dmlops_plan_lines_abreast(planning, told, loops, threads, dmlops_multiply(room,
+            dmlops_plan_entry_bytes(planning, told))) : 1;
+        int64_t each = dmlops_plan_ceil_div(planning, count, abreast);
+        dmlops_plan_Groups groups;
+        dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, each, selectors.parts),
+            dmlops_multiply(abreast, threads)), dmlops_multiply(abreast, threads), 1, &groups);
+        dmlops_plan_Runs target;
+        target = nothing;
+        if (!is_last) {
+            dmlops_plan_Runs made_1;
+            dmlops_plan_new_runs(planning, told, dmlops_plan_times(planning, dmlops_plan_times(planning, count,
+                selectors.parts), wanted), &made_1);
+            target = made_1;
+        }
+        dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_max(shares, dmlops_plan_ceil_div(planning,
+            selectors.length, threads)));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ROOM"), room);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(abreast, threads));
+        dmlops_plan_TopKResources made_2;
+        dmlops_plan_resources(planning, told, &source, &target, &made_2);
+        dmlops_out_read(planning, &made_2.input);
+        dmlops_out_read(planning, &made_2.keys);
+        dmlops_out_read(planning, &made_2.places);
+        dmlops_out_write(planning, &made_2.output);
+        dmlops_out_write(planning, &made_2.indices);
+        dmlops_out_write(planning, &made_2.keptKeys);
+        dmlops_out_write(planning, &made_2.keptPlaces);
+        dmlops_plan_Dimension_16 made_3;
+        dmlops_plan_dimensions(planning, loops, &made_3);
+        dmlops_plan_TopKParams params;
+        params.count = count;
+        params.groupColumns = groups.columns;
+        params.length = length;
+        params.kept = wanted;
+        params.parts = selectors.parts;
+        params.partLength = selectors.length;
+        params.partSpan = 0;
+        params.inputStep = told->input.strides.items[dmlops_item(planning, told->axis, told->input.strides.count)];
+        params.outputValueStep = told->output.strides.items[dmlops_item(planning, told->axis,
+            told->output.strides.count)];
+        params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, told->axis,
+            told->indices.strides.count)];
+        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_3);
+        dmlops_put_TopKParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, !is_first);
+        source = target;
+        length = dmlops_multiply(selectors.parts, wanted);
+        is_first = 0;
+    }
+}
+
 /* A dispatch that sorts tiles, and one for each time that the number of runs halves. */
-DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told) {
-    dmlops_plan_check_span(planning, &told->input);
-    dmlops_plan_check_span(planning, &told->output);
-    dmlops_plan_check_span(planning, &told->indices);
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
+    loops) {
     int64_t axis = told->axis;
     int64_t wanted = told->count;
     int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
-    dmlops_plan_Tensor_16 made_1;
-    made_1.count = 0;
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
-    dmlops_plan_Loop_16 loops;
-    dmlops_plan_across(planning, &made_1, axis, &loops);
-    int64_t line_count = dmlops_plan_repeats(planning, &loops);
-    int64_t max_tile = (wanted <= 64) ? 512 : 1024;
-    int64_t tile = dmlops_min(dmlops_plan_tile_of(planning, length), max_tile);
-    int64_t num_threads = dmlops_divide(max_tile, 2);
-    int64_t bits = told->input.bits;
-    int64_t step = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
+    int64_t count = dmlops_plan_repeats(planning, loops);
+    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, told));
+    int64_t tile = dmlops_min(dmlops_plan_tile_of(planning, length), most);
+    int64_t items = dmlops_min((length <= tile) ? 16 : 8, tile);
+    dmlops_plan_Runs nothing;
+    nothing.keys = told->input.buffer;
+    nothing.places = told->input.buffer;
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RUN"), dmlops_plan_tile_of(planning, dmlops_min(wanted, tile)));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), num_threads);
     dmlops_out_share(planning);
     int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
     int64_t kept = dmlops_min(wanted, tile);
@@ -33223,142 +33390,101 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     int64_t even = 0;
     int64_t odd = 0;
     while (planning->reason == DMLOPS_REASON_NONE && (runs > 1)) {
-        int64_t room = dmlops_multiply(dmlops_multiply(line_count, runs), kept);
+        int64_t room = dmlops_plan_times(planning, dmlops_plan_times(planning, count, runs), kept);
         if (turn == 0) {
             even = dmlops_max(even, room);
         } else {
             odd = dmlops_max(odd, room);
         }
-        int64_t made_2 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_3 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_4 = dmlops_multiply(2, span);
-        int64_t made_5 = dmlops_subtract(1, turn);
-        runs = made_2;
-        kept = made_3;
-        span = made_4;
-        turn = made_5;
+        int64_t made_1 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_2 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_3 = dmlops_multiply(2, span);
+        int64_t made_4 = dmlops_subtract(1, turn);
+        runs = made_1;
+        kept = made_2;
+        span = made_3;
+        turn = made_4;
     }
-    const dmlops_plan_Buffer * nothing = &told->input.buffer;
-    dmlops_plan_Buffer keys_even;
-    keys_even = *nothing;
-    dmlops_plan_Buffer places_even;
-    places_even = *nothing;
-    dmlops_plan_Buffer keys_odd;
-    keys_odd = *nothing;
-    dmlops_plan_Buffer places_odd;
-    places_odd = *nothing;
+    dmlops_plan_Runs evens;
+    evens = nothing;
+    dmlops_plan_Runs odds;
+    odds = nothing;
     if (even > 0) {
-        dmlops_plan_Buffer made_6;
-        made_6 = dmlops_out_scratch(planning, dmlops_multiply(even, (bits == 64) ? 8 : 4), 0);
-        keys_even = made_6;
-        dmlops_plan_Buffer made_7;
-        made_7 = dmlops_out_scratch(planning, dmlops_multiply(even, 4), 0);
-        places_even = made_7;
+        dmlops_plan_Runs made_5;
+        dmlops_plan_new_runs(planning, told, even, &made_5);
+        evens = made_5;
     }
     if (odd > 0) {
-        dmlops_plan_Buffer made_8;
-        made_8 = dmlops_out_scratch(planning, dmlops_multiply(odd, (bits == 64) ? 8 : 4), 0);
-        keys_odd = made_8;
-        dmlops_plan_Buffer made_9;
-        made_9 = dmlops_out_scratch(planning, dmlops_multiply(odd, 4), 0);
-        places_odd = made_9;
+        dmlops_plan_Runs made_6;
+        dmlops_plan_new_runs(planning, told, odd, &made_6);
+        odds = made_6;
     }
     runs = dmlops_plan_ceil_div(planning, length, tile);
     kept = dmlops_min(wanted, tile);
     span = tile;
     turn = 0;
-    dmlops_plan_Loop_16 tiles;
-    tiles.count = 0;
-    for (int64_t each_10 = 0; each_10 < loops.count; ++each_10) {
-        const dmlops_plan_Loop* item = &loops.items[each_10];
-        dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, item);
-    }
-    if (runs > 1) {
-        dmlops_plan_int_16 made_11;
-        made_11.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
-        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
-        dmlops_plan_Loop made_12;
-        made_12.size = runs;
-        dmlops_plan_int_16_copy(&made_12.strides, &made_11);
-        dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, &made_12);
-    }
-    dmlops_plan_Dimension_16 made_13;
-    dmlops_plan_dimensions(planning, &loops, &made_13);
-    dmlops_plan_Dimension_16 made_14;
-    dmlops_plan_dimensions(planning, &tiles, &made_14);
-    dmlops_plan_Dimension_16 line_dimensions;
-    dmlops_plan_Dimension_16_copy(&line_dimensions, &made_13);
-    dmlops_plan_Dimension_16 tile_dimensions;
-    dmlops_plan_Dimension_16_copy(&tile_dimensions, &made_14);
-    int64_t source_runs = 0;
+    int64_t block = dmlops_max(tile, dmlops_multiply(64, items));
+    dmlops_plan_Runs source;
+    source = nothing;
+    int64_t source_runs = runs;
     int64_t source_kept = 0;
     int64_t source_span = 0;
-    dmlops_plan_Buffer read_keys;
-    read_keys = *nothing;
-    dmlops_plan_Buffer read_places;
-    read_places = *nothing;
-    int is_merging = 0;
-    int is_done = 0;
-    while (planning->reason == DMLOPS_REASON_NONE && !is_done) {
-        int is_last = runs == 1;
-        dmlops_plan_Buffer keys;
-        keys = *(is_last ? &read_keys : ((turn == 0) ? &keys_even : &keys_odd));
-        dmlops_plan_Buffer places;
-        places = *(is_last ? &read_places : ((turn == 0) ? &places_even : &places_odd));
-        int64_t count = is_merging ? dmlops_multiply(dmlops_multiply(line_count, source_runs), source_kept) :
-            dmlops_multiply(dmlops_multiply(line_count, runs), tile);
+    int is_first = 1;
+    int is_last = 0;
+    while (planning->reason == DMLOPS_REASON_NONE && !is_last) {
+        is_last = runs == 1;
+        dmlops_plan_Runs target;
+        target = *(is_last ? &nothing : ((turn == 0) ? &evens : &odds));
+        int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, count, runs),
+            dmlops_plan_ceil_div(planning, kept, block));
+        int64_t tiles = dmlops_plan_times(planning, count, runs);
         dmlops_plan_Groups groups;
-        dmlops_plan_grid(planning, count, is_merging ? num_threads : dmlops_multiply(2, num_threads), 1, &groups);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("MERGES"), (int64_t)is_merging);
+        dmlops_plan_grid(planning, dmlops_plan_times(planning, is_first ? dmlops_plan_ceil_div(planning, tiles,
+            dmlops_divide(block, tile)) : blocks, block), block, 1, &groups);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
         dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), is_merging ? line_dimensions.count :
-            tile_dimensions.count);
-        dmlops_plan_TopKResources made_15;
-        made_15.input = told->input.buffer;
-        made_15.keys = read_keys;
-        made_15.places = read_places;
-        made_15.output = told->output.buffer;
-        made_15.indices = told->indices.buffer;
-        made_15.keptKeys = keys;
-        made_15.keptPlaces = places;
-        dmlops_out_read(planning, &made_15.input);
-        dmlops_out_read(planning, &made_15.keys);
-        dmlops_out_read(planning, &made_15.places);
-        dmlops_out_write(planning, &made_15.output);
-        dmlops_out_write(planning, &made_15.indices);
-        dmlops_out_write(planning, &made_15.keptKeys);
-        dmlops_out_write(planning, &made_15.keptPlaces);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_divide(block, items));
+        dmlops_plan_TopKResources made_7;
+        dmlops_plan_resources(planning, told, &source, &target, &made_7);
+        dmlops_out_read(planning, &made_7.input);
+        dmlops_out_read(planning, &made_7.keys);
+        dmlops_out_read(planning, &made_7.places);
+        dmlops_out_write(planning, &made_7.output);
+        dmlops_out_write(planning, &made_7.indices);
+        dmlops_out_write(planning, &made_7.keptKeys);
+        dmlops_out_write(planning, &made_7.keptPlaces);
+        dmlops_plan_Dimension_16 made_8;
+        dmlops_plan_dimensions(planning, loops, &made_8);
         dmlops_plan_TopKParams params;
-        params.count = count;
+        params.count = is_first ? tiles : blocks;
         params.groupColumns = groups.columns;
         params.length = length;
         params.kept = kept;
-        params.runs = source_runs;
-        params.runLength = source_kept;
-        params.runSpan = source_span;
-        params.inputStep = step;
+        params.parts = source_runs;
+        params.partLength = source_kept;
+        params.partSpan = source_span;
+        params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
         params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
         params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-        dmlops_plan_Dimension_16_copy(&params.dimensions, (is_merging ? &line_dimensions : &tile_dimensions));
+        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
         dmlops_put_TopKParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, is_merging);
+        dmlops_out_dispatch(planning, &groups, !is_first);
         source_runs = runs;
         source_kept = kept;
         source_span = span;
-        read_keys = keys;
-        read_places = places;
-        is_merging = 1;
-        is_done = is_last;
-        int64_t made_16 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_17 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_18 = dmlops_multiply(2, span);
-        int64_t made_19 = dmlops_subtract(1, turn);
-        runs = made_16;
-        kept = made_17;
-        span = made_18;
-        turn = made_19;
+        source = target;
+        is_first = 0;
+        block = dmlops_divide(most, 2);
+        int64_t made_9 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_10 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_11 = dmlops_multiply(2, span);
+        int64_t made_12 = dmlops_subtract(1, turn);
+        runs = made_9;
+        kept = made_10;
+        span = made_11;
+        turn = made_12;
     }
 }
 

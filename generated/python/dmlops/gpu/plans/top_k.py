@@ -81,7 +81,7 @@ class Runs(NamedTuple):
     places: Buffer
 
 
-class Selection(NamedTuple):
+class Selectors(NamedTuple):
     """How groups select: the threads of each line's part, the parts of a line, and the elements of a part."""
 
     threads: int
@@ -159,13 +159,13 @@ def selecting_threads(length: int, wanted: int, entry: int) -> int:
     return threads if threads <= TOP_K_MOST_THREADS else 0
 
 
-def selection_of(length: int, wanted: int, lines: int) -> Selection:
+def selectors_of(length: int, wanted: int, lines: int) -> Selectors:
     """The whole line if a group can take it. Otherwise parts that are short, so that there are more groups,
     unless these saturate a GPU, or leave too much for a single further dispatch."""
     most = TOP_K_MOST_THREADS * TOP_K_ITEMS
     if length <= most:
         threads = max(TOP_K_LEAST_THREADS, tile_of(ceil_div(length, TOP_K_ITEMS)))
-        return Selection(threads, 1, length)
+        return Selectors(threads, 1, length)
     threads = TOP_K_PART_THREADS
     items = TOP_K_LEAST_ITEMS
     while items < TOP_K_ITEMS:
@@ -175,7 +175,7 @@ def selection_of(length: int, wanted: int, lines: int) -> Selection:
             break
         items = 2 * items
     parts = ceil_div(length, threads * items)
-    return Selection(threads, parts, ceil_div(length, parts))
+    return Selectors(threads, parts, ceil_div(length, parts))
 
 
 def lines_abreast(told: TopK, loops: Loops, threads: int, room: int) -> int:
@@ -236,23 +236,23 @@ def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
     source, length = nothing, told.input.sizes[told.axis]
     is_first, is_last = True, False
     while not is_last:
-        selection = selection_of(length, wanted, count)
-        is_last = selection.parts == 1
-        threads = selection.threads
+        selectors = selectors_of(length, wanted, count)
+        is_last = selectors.parts == 1
+        threads = selectors.threads
         shares = 1  # of each thread; half as many again as are wanted, so that few elements pass the bound
         while threads * shares < run or 2 * threads * shares < 3 * wanted:
             shares = 2 * shares
         room = max(2 * run, threads * shares)
         abreast = lines_abreast(told, loops, threads, room * entry_bytes(told)) if is_first else 1
         each = ceil_div(count, abreast)
-        groups = grid(out, times(times(each, selection.parts), abreast * threads), abreast * threads, 1)
+        groups = grid(out, times(times(each, selectors.parts), abreast * threads), abreast * threads, 1)
         target = nothing
         if not is_last:
-            target = new_runs(out, told, times(times(count, selection.parts), wanted))
+            target = new_runs(out, told, times(times(count, selectors.parts), wanted))
         out.define("FIRST", int(is_first))
         out.define("LAST", int(is_last))
         out.define("LINES", abreast)
-        out.define("ITEMS", max(shares, ceil_div(selection.length, threads)))
+        out.define("ITEMS", max(shares, ceil_div(selectors.length, threads)))
         out.define("SHARES", shares)
         out.define("ROOM", room)
         out.define("NUM_THREADS", abreast * threads)
@@ -262,8 +262,8 @@ def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
             groups.columns,
             length,
             wanted,
-            selection.parts,
-            selection.length,
+            selectors.parts,
+            selectors.length,
             0,
             told.input.strides[told.axis],
             told.output.strides[told.axis],
@@ -271,7 +271,7 @@ def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
             dimensions(loops),
         )
         out.dispatch(params, groups, not is_first)
-        source, length, is_first = target, selection.parts * wanted, False
+        source, length, is_first = target, selectors.parts * wanted, False
 
 
 def sort(out: Planning, told: TopK, loops: Loops) -> None:
