@@ -5,6 +5,7 @@ as any others."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,13 @@ SLIDING = {
         InputZeroPointTensor=of("UINT8", 1),
     ),
 }  # fmt: skip
+CHANNELS_LAST = of("UINT8", 2, 16, 12, 16, strides=(3072, 1, 256, 16))
+SLIDING |= {
+    f"quantized by channel, channels last in {' and '.join(members)}": replace(
+        SLIDING["quantized by channel"], **dict.fromkeys(members, CHANNELS_LAST)
+    )
+    for members in (["InputTensor"], ["OutputTensor"], ["InputTensor", "OutputTensor"])
+}
 LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3), "INT32")
 """Of floats, the filter would be put in order first."""
 

@@ -79,6 +79,7 @@ CONVOLUTIONS = (
     *(Layer(128, 56, 128, 3, 1, 128), Layer(512, 28, 512, 3, 2, 512), Layer(960, 7, 960, 3, 1, 960)),
     *(Layer(240, 28, 240, 5, 1, 240), Layer(96, 56, 96, 5, 2, 96), Layer(96, 112, 96, 3, 1, 96, 1)),
     *(Layer(128, 56, 128, 3, 1, 128, is_last=True), Layer(512, 28, 512, 3, 2, 512, is_last=True)),
+    *(Layer(64, 56, 256, 1, is_last=True), Layer(128, 28, 128, 3, is_last=True)),
 )
 """From ResNet, MobileNet and similar networks."""
 

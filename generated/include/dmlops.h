@@ -27606,13 +27606,15 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const 
 /* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
 DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_UnitTile* tile) {
-    int64_t least = (found->column_axis == -1) ? 256 : 512;
+    int is_windowed = found->column_axis == -1;
+    int64_t least = is_windowed ? 256 : 512;
     if (found->depth < dmlops_multiply(4, least)) {
         return 1;
     }
     int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
         tile->rows, tile->columns));
-    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), 8), 1);
+    int64_t most = is_windowed ? 8 : dmlops_divide(found->depth, least);
+    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), most), 1);
 }
 
 /* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */

@@ -165,8 +165,8 @@ UNITS_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
 "products in a part of k, at least; k is split from four times as many"
 UNITS_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
 "the same with a window"
-UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
-"parts of k, at most"
+UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a window, 8 at 0.35 to 0.7
+"parts of k with a window, at most"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
 "products per sum up to which 32 x 32 tiles are faster if there are few"
 UNITS_TAPS = 7  # not measured

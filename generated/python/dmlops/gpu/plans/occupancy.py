@@ -34,11 +34,13 @@ def unit_threads(tile: UnitTile) -> int:
 
 def unit_parts(found: Matrices, tile: UnitTile) -> int:
     """The parts of k: as many as fill the multiprocessors, if it is deep enough for four."""
-    least = UNITS_WINDOW_PART if found.column_axis == NONE else UNITS_PART
+    is_windowed = found.column_axis == NONE
+    least = UNITS_WINDOW_PART if is_windowed else UNITS_PART
     if found.depth < 4 * least:
         return 1
     wanted = tile.resident * MULTIPROCESSORS // tiles_of(found, tile.rows, tile.columns)
-    return max(min(wanted, found.depth // least, UNITS_MOST_PARTS), 1)
+    most = UNITS_MOST_PARTS if is_windowed else found.depth // least
+    return max(min(wanted, found.depth // least, most), 1)
 
 
 def occupies_most(found: Matrices, tile: UnitTile) -> bool:
