@@ -975,7 +975,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     List begin = at;
     begin.entries[RANK - 1] *= 4;
     uint word = 0;
-    [unroll]
+    [loop]
     for (int k = 0; k < 4; k++)
     {
         List at = begin;

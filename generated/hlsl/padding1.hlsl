@@ -164,20 +164,28 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)
             all1 = all1 && (at[d] - dimensions[d].startPadding >= 0
                 && at[d] - dimensions[d].startPadding < dimensions[d].inputSizes);
-        uint offset1 = 0;
-        [unroll]
-        for (int d = 0; d < RANK; d++)
-            offset1 += (uint)min(max(PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */
-                ? min(max(at[d] - dimensions[d].startPadding, 0), dimensions[d].inputSizes - 1)
-                : (PADDING_MODE == 4 /* WRAP */ ? FloorModuloBy(at[d] - dimensions[d].startPadding,
-                dimensions[d].inputSizes, dimensions[d].inputSizesReciprocal)
-                : min(FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].period,
-                dimensions[d].periodReciprocal), dimensions[d].turn
-                - FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].period,
-                dimensions[d].periodReciprocal))), 0), dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
-        const INPUT_VALUE read1 = LoadInput(offset1);
-        values[inVector] = (OUTPUT_VALUE)(PADDING_MODE != 0 /* CONSTANT */ || all1 ? read1
-            : Unpack(paddingValue, (INPUT_VALUE)0));
+        INPUT_VALUE chosen1;
+        if (PADDING_MODE != 0 /* CONSTANT */ || all1)
+        {
+            uint offset1 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset1 += (uint)min(max(PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */
+                    ? min(max(at[d] - dimensions[d].startPadding, 0), dimensions[d].inputSizes - 1)
+                    : (PADDING_MODE == 4 /* WRAP */
+                    ? FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].inputSizes,
+                    dimensions[d].inputSizesReciprocal)
+                    : min(FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].period,
+                    dimensions[d].periodReciprocal),
+                    dimensions[d].turn - FloorModuloBy(at[d] - dimensions[d].startPadding, dimensions[d].period,
+                    dimensions[d].periodReciprocal))), 0), dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
+            chosen1 = LoadInput(offset1);
+        }
+        else
+        {
+            chosen1 = Unpack(paddingValue, (INPUT_VALUE)0);
+        }
+        values[inVector] = (OUTPUT_VALUE)chosen1;
     }
     at[inner] = vectorStart;
     uint offset2 = 0;

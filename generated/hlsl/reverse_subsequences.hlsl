@@ -159,8 +159,16 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)
             offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].sequenceLengthsStride;
         const int length = Wrap(LoadSequenceLengths(offset1), limit);
-        const int read1 = length - 1 - at[axis];
-        const int changed1 = at[axis] < length ? read1 : at[axis];
+        int chosen1;
+        if (at[axis] < length)
+        {
+            chosen1 = length - 1 - at[axis];
+        }
+        else
+        {
+            chosen1 = at[axis];
+        }
+        const int changed1 = chosen1;
         uint offset2 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)

@@ -164,14 +164,23 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
                 : dimensions[d].first - at[d], dimensions[d].step,
                 dimensions[d].stepReciprocal) < dimensions[d].inputGradientSizes);
         const bool taken = all1;
-        uint offset1 = 0;
-        [unroll]
-        for (int d = 0; d < RANK; d++)
-            offset1 += (uint)min(max(FloorDivideBy(dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first
-                : dimensions[d].first - at[d], dimensions[d].step, dimensions[d].stepReciprocal), 0),
-                dimensions[d].inputGradientSizes - 1) * dimensions[d].inputGradientStride;
-        const INPUT_GRADIENT_VALUE read1 = LoadInputGradient(offset1);
-        values[inVector] = (OUTPUT_GRADIENT_VALUE)(taken ? read1 : (INPUT_GRADIENT_VALUE)0);
+        INPUT_GRADIENT_VALUE chosen1;
+        if (taken)
+        {
+            uint offset1 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset1 += (uint)min(max(FloorDivideBy(dimensions[d].inputWindowStrides > 0
+                    ? at[d] - dimensions[d].first : dimensions[d].first - at[d], dimensions[d].step,
+                    dimensions[d].stepReciprocal), 0), dimensions[d].inputGradientSizes - 1)
+                    * dimensions[d].inputGradientStride;
+            chosen1 = LoadInputGradient(offset1);
+        }
+        else
+        {
+            chosen1 = (INPUT_GRADIENT_VALUE)0;
+        }
+        values[inVector] = (OUTPUT_GRADIENT_VALUE)chosen1;
     }
     at[inner] = vectorStart;
     uint offset2 = 0;

@@ -136,9 +136,7 @@ def _map(
     schedule = operator.schedule
     assert schedule is not None and schedule.value is not None
     uniforms = uniforms_of(schedule)
-    bounds = Valid(registry, operator, Stage.VALUES)
-    certain = [one.name for one in operator.inputs if not one.optional and one.count is None]
-    printer = HlslPrinter(uniforms, is_aligned(schedule), bounds, certain)
+    printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
     value_lines, value = printer.value(clamped(schedule.value), ATOM)
     output = tensor_of(registry, operator, schedule.output)
     place = ir.Local("at", ir.INTS) if schedule.place is None else schedule.place

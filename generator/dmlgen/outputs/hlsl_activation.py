@@ -8,6 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.uniforms import ACTIVATION_PARAMETERS, Uniforms, camel, uniforms_of
 from dmlgen.registry import Operator, Registry
+from dmlgen.schedules import elementwise
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,11 @@ def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[
     They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
     """
     others = map(registry.operator.__getitem__, registry.fusable(operator))
-    computes = [(other, other.schedule) for other in others if len(other.attributes) <= ACTIVATION_PARAMETERS]
+    computes = [
+        (other, elementwise.of_elements(other.defines, other.member, other.defines.classes))
+        for other in others
+        if other.defines is not None and len(other.attributes) <= ACTIVATION_PARAMETERS
+    ]
     return tuple(
         _activation(other, compute.value, uniforms_of(compute), macro)
         for other, compute in computes

@@ -7,8 +7,6 @@ one entry per dimension is never built: its entries are computed where they are 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.defined import may_be_written_zero
@@ -40,19 +38,11 @@ _LIMITS = {"min": "2147483647", "max": "-2147483647 - 1"}
 class HlslPrinter(StatementPrinter):
     """Prints the computation of one element.
 
-    `aligned`: all tensors are read at `at`, whose element is a variable named after the tensor. `certain` are
-    tensors that are never absent.
+    `aligned`: all tensors are read in step, and the element of each is a variable named after it.
     """
 
-    def __init__(
-        self,
-        uniforms: Uniforms,
-        aligned: bool,
-        bounds: Bounds | None = None,
-        certain: Collection[str] = (),
-    ) -> None:
+    def __init__(self, uniforms: Uniforms, aligned: bool, bounds: Bounds | None = None) -> None:
         super().__init__()
-        self.certain = certain
         self.uniforms = uniforms
         self.bounds = bounds or Bounds()
         self.bounds.known["at"] = (0, LARGEST)
@@ -229,28 +219,8 @@ class HlslPrinter(StatementPrinter):
         if x is not None:
             return self._call("Gelu", x), ATOM
         test = self.print(node.test, LOGIC)
-        if self._reads_anyway(node):
-            then, otherwise = self._read(node.then), self._read(node.otherwise)
-            return f"{test} ? {then} : {otherwise}", CHOICE
         found = self.choice(node, test, self.type(node.type), LOGIC)
         return (found, ATOM) if isinstance(found, str) else (f"{test} ? {found[0]} : {found[1]}", CHOICE)
-
-    def _reads_anyway(self, node: ir.Conditional) -> bool:
-        """Whether tensors are read before a choice between elements, as they may be: a thread that first
-        decides what to read cannot have several reads in flight."""
-        parts = [part for branch in (node.then, node.otherwise) for part in ir.walk(branch)]
-        reads = [part.tensor for part in parts if isinstance(part, ir.Load)]
-        certain = all(tensor.name in self.certain for tensor in reads)
-        return not self.aligned and bool(reads) and certain and ir.varies(node.test)
-
-    def _read(self, branch: ir.Expr) -> str:
-        """A branch that is evaluated in any case: its text, or a variable if it reads tensors."""
-        text = self.print(branch, LOGIC)
-        if not any(isinstance(part, ir.Load) for part in ir.walk(branch)):
-            return text
-        name = self._new("read")
-        self._add(f"const {self.type(branch.type)} {name} = {text};")
-        return name
 
     def chooses_apart(self, node: ir.Conditional) -> bool:
         """Whether a branch reads a tensor that must only be read if its condition holds."""

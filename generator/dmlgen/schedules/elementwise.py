@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from dmlgen.expr import ir
-from dmlgen.registry import Definition, EnumEntry, OutputDefinitions
+from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import InElements, Unfit
@@ -18,10 +18,17 @@ _START, _BEGIN = "start", "begin"
 
 def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """An expression over elements, at coordinates whose entries can each be computed on their own."""
+    return of_elements(defines, described.members, _classes(defines.classes, described))
+
+
+def of_elements(
+    defines: OutputDefinitions, members: Mapping[str, Member], classes: Mapping[str, str]
+) -> Schedule | None:
+    """The same; `classes` maps tensors to representatives of those with the same data type."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
     [(output, value)] = defines.outputs.items()
-    elements = InElements(_classes(defines.classes, described))
+    elements = InElements(classes)
     match value:
         case ir.Call("joined", (ir.Tensors(name=name), axis)):
             return _joined(output, name, axis, elements.type(ir.Tensor(name, _INDEX)))
@@ -36,7 +43,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Schedule | No
     named = {output, *(read.tensor.name for read in reads)}
     # Reference and shader both take a type from the tensor that stands for it.
     types = {type_ for type_ in {stored, *(read.type for read in reads)} if type_.name in named}
-    types = {type_ for type_ in types if not described.members[type_.name or ""].optional}
+    types = {type_ for type_ in types if not members[type_.name or ""].optional}
     if not ir.varies(found) and not isinstance(found, ir.Member):  # constant, and yet computed
         return None
     if not all(_is_converted(node, types) for node in ir.walk(found)):
