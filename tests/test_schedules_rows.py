@@ -151,6 +151,35 @@ def test_normalizations_at_awkward_sizes(
     compared(device, desc, arrays, kind)
 
 
+@pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
+@pytest.mark.parametrize("sizes", [(2, 64, 40, 40), (2, 20, 37, 40), (1, 3, 70, 80)])
+def test_statistics_of_channels_that_lie_last(sizes: tuple[int, ...], kind: str, device: Any) -> None:
+    """Neighbouring threads have different channels, and so many pixels of them that these are split."""
+    rng = np.random.default_rng(3)
+    _, channels, height, width = sizes
+    last = (height * width * channels, 1, width * channels, channels)
+    whole, one = tensor(sizes, kind, last), tensor((1, channels, 1, 1), kind)
+    names = ("MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")
+    arrays = {name: np.abs(rng.normal(0, 1, (1, channels, 1, 1))) + 0.5 for name in names}
+    tensors = ("InputTensor", "InputGradientTensor", "FusedAddTensor")
+    arrays |= {name: rng.normal(1, 1, sizes) for name in tensors}
+    training = dmlops.BatchNormalizationTraining(
+        InputTensor=whole, ScaleTensor=one, BiasTensor=one, FusedAddTensor=whole, OutputTensor=whole,
+        OutputMeanTensor=one, OutputVarianceTensor=one, Epsilon=1e-3,
+    )  # fmt: skip
+    gradients = dmlops.BatchNormalizationTrainingGrad(
+        InputTensor=whole, InputGradientTensor=whole, **dict.fromkeys(names[:3], one),
+        OutputGradientTensor=whole, OutputScaleGradientTensor=one, OutputBiasGradientTensor=one, Epsilon=1e-3,
+    )  # fmt: skip
+    instances = dmlops.MeanVarianceNormalization1(
+        InputTensor=whole, OutputTensor=whole, Axes=[2, 3], NormalizeVariance=True, Epsilon=1e-3
+    )
+    for desc, stages in ((training, 2), (gradients, 1), (instances, 2)):
+        assert passes(desc) == stages + 1
+        given = {m.name: arrays[m.name] for m in desc.MEMBERS if m.name in arrays and getattr(desc, m.name)}
+        compared(device, desc, {name: array.astype(kind.lower()) for name, array in given.items()}, kind)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_stays_in_its_row(value: float, device: Any) -> None:
     data = np.random.default_rng(2).normal(0, 1, (1, 1, 4, 70)).astype(np.float32)

@@ -23909,6 +23909,7 @@ typedef struct dmlops_plan_Sets {
     int64_t number;
     int64_t extent;
     int is_across;
+    int is_single;
     int64_t rereads;
 } dmlops_plan_Sets;
 
@@ -25227,29 +25228,22 @@ DMLOPS_CALLED int64_t dmlops_plan_in_digits(dmlops_planning* planning, const dml
 /* The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost. */
 DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
     result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
-        const dmlops_plan_Loop* loop = &loops->items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, loop->size);
+    dmlops_plan_Loop_16 ordered;
+    ordered.count = 0;
+    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        if (loop->size > 1) {
+            int64_t place = ordered.count;
+            while (planning->reason == DMLOPS_REASON_NONE && ((place > 0) && (ordered.items[dmlops_item(planning,
+                dmlops_subtract(place, 1), ordered.count)].strides.items[dmlops_item(planning, -1,
+                ordered.items[dmlops_item(planning, dmlops_subtract(place, 1), ordered.count)].strides.count)] <
+                loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]))) {
+                place = dmlops_subtract(place, 1);
+            }
+            dmlops_plan_Loop_16_insert(planning, &ordered, place, loop);
+        }
     }
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < loops->count; ++each_4) {
-        const dmlops_plan_Loop* loop = &loops->items[each_4];
-        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, loop->strides.items[dmlops_item(planning, -1,
-            loop->strides.count)]);
-    }
-    dmlops_plan_int_8 order;
-    dmlops_plan_outermost_first(planning, &made_1, &made_3, &order);
-    dmlops_plan_Loop_16 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < order.count; ++each_6) {
-        const int64_t place = order.items[each_6];
-        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &loops->items[dmlops_item(planning, place,
-            loops->count)]);
-    }
-    dmlops_plan_merged_in_order(planning, &made_5, result);
+    dmlops_plan_merged_in_order(planning, &ordered, result);
     return;
 }
 
@@ -31802,7 +31796,8 @@ DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops
 
 /* The sets that neighbouring threads work on. */
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int64_t most = (sets->rereads == 0) ? 32 : 16;
+    int is_few = (sets->rereads > 0) && !sets->is_single;
+    int64_t most = is_few ? 16 : 32;
     return sets->is_across ? dmlops_min(most, dmlops_plan_power_of_two(planning, sets->number)) : 1;
 }
 
@@ -31844,9 +31839,19 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
         sharing.unroll), 1024));
     int64_t most = dmlops_multiply(dmlops_divide(512, dmlops_plan_neighbours(planning, sets)), 4);
     int64_t least = sets->is_across ? most : 512;
-    int64_t enough = (sets->rereads == 0) ? 512 : dmlops_divide(132, dmlops_add(1, sets->rereads));
-    int64_t saturating = (sets->rereads == 0) ? 512 : 1024;
-    if ((sets->extent > dmlops_multiply(most, 3)) && (groups < enough)) {
+    int64_t enough = 512;
+    int64_t saturating = 512;
+    int64_t rounds = 3;
+    if ((sets->rereads > 0) && sets->is_across && sets->is_single) {
+        enough = 132;
+        rounds = 8;
+    } else {
+        if (sets->rereads > 0) {
+            enough = dmlops_divide(132, dmlops_add(1, sets->rereads));
+            saturating = 1024;
+        }
+    }
+    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
         parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, saturating, groups),
             dmlops_plan_ceil_div(planning, sets->extent, least)), parts);
     }
@@ -32010,6 +32015,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     sets.number = dmlops_plan_repeats(planning, &kept);
     sets.extent = dmlops_plan_repeats(planning, &reduced);
     sets.is_across = is_across;
+    sets.is_single = vector == 1;
     sets.rereads = rereads;
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
@@ -32353,12 +32359,14 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
     int is_across = dmlops_plan_are_across(planning, &found.kept, &vectors);
     int64_t rereads = dmlops_max(shader->rows.stages, 1);
+    int is_single = found.vector == 1;
     dmlops_plan_Sets sets;
     dmlops_plan_Loop_16_copy(&sets.kept, &found.kept);
     dmlops_plan_Loop_16_copy(&sets.reduced, &vectors);
     sets.number = dmlops_plan_repeats(planning, &found.kept);
     sets.extent = dmlops_plan_repeats(planning, &vectors);
     sets.is_across = is_across;
+    sets.is_single = is_single;
     sets.rereads = rereads;
     int has_statistics = told->reduced.count > 0;
     int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;

@@ -68,6 +68,8 @@ REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.58
 "threads that keep a GPU busy throughout; with twice as many, fewer share a set"
 REDUCTION_LONG = 3  # NVIDIA H200: rows that take 4 are 1.25 to 1.7 times as fast split
 "rounds of loads by the largest group that a set takes, at most, if it is not split"
+REDUCTION_SINGLE_LONG = 8  # NVIDIA H200: sets that take 49 are 1.7 times as fast split
+"the same where threads load single elements of neighbouring sets, which are read again"
 REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
 "groups that saturate a GPU; with fewer, sets are split into parts"
 REDUCTION_REREAD_GROUPS = 1024  # NVIDIA H200: 512 at 0.83 to 1.03

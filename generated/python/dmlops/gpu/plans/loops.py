@@ -144,8 +144,14 @@ def in_digits(order: Sizes) -> int:
 
 def merged(loops: Loops) -> Loops:
     """The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost."""
-    order = outermost_first([loop.size for loop in loops], [loop.strides[-1] for loop in loops])
-    return merged_in_order([loops[place] for place in order])
+    ordered: Loops = []
+    for loop in loops:
+        if loop.size > 1:
+            place = len(ordered)
+            while place > 0 and ordered[place - 1].strides[-1] < loop.strides[-1]:
+                place -= 1
+            ordered.insert(place, loop)
+    return merged_in_order(ordered)
 
 
 def in_steps(loop: Loop, step: int) -> Loop:

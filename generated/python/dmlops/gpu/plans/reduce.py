@@ -37,6 +37,7 @@ from .tuning import (
     REDUCTION_NEIGHBOURS,
     REDUCTION_REREAD_GROUPS,
     REDUCTION_REREAD_NEIGHBOURS,
+    REDUCTION_SINGLE_LONG,
     REDUCTION_THREADS,
     REDUCTION_UNROLL,
     REDUCTION_WHOLE_UNROLL,
@@ -94,8 +95,9 @@ class ReduceParams(NamedTuple):
 class Sets(NamedTuple):
     """Sets of elements: loops from set to set, and over the vectors of a set; and the counts of both.
 
-    `is_across`: adjacent elements belong to different sets, and vectors to several of them. `rereads`: how
-    often the elements of a set are needed again after they are first read.
+    `is_across`: adjacent elements belong to different sets, and vectors to several of them. `is_single`:
+    elements are loaded one by one. `rereads`: how often the elements of a set are needed again after they are
+    first read.
     """
 
     kept: Loops
@@ -103,6 +105,7 @@ class Sets(NamedTuple):
     number: int
     extent: int
     is_across: bool
+    is_single: bool
     rereads: int
 
 
@@ -132,7 +135,8 @@ def are_across(kept: Loops, reduced: Loops) -> bool:
 
 def neighbours(sets: Sets) -> int:
     """The sets that neighbouring threads work on."""
-    most = REDUCTION_NEIGHBOURS if sets.rereads == 0 else REDUCTION_REREAD_NEIGHBOURS
+    is_few = sets.rereads > 0 and not sets.is_single
+    most = REDUCTION_REREAD_NEIGHBOURS if is_few else REDUCTION_NEIGHBOURS
     return min(most, power_of_two(sets.number)) if sets.is_across else 1
 
 
@@ -163,9 +167,12 @@ def part_extent(sets: Sets) -> int:
     parts = ceil_div(sets.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
     most = REDUCTION_MOST_THREADS // neighbours(sets) * REDUCTION_UNROLL
     least = most if sets.is_across else REDUCTION_LEAST_THREADS * REDUCTION_UNROLL
-    enough = REDUCTION_GROUPS if sets.rereads == 0 else MULTIPROCESSORS // (1 + sets.rereads)
-    saturating = REDUCTION_GROUPS if sets.rereads == 0 else REDUCTION_REREAD_GROUPS
-    if sets.extent > most * REDUCTION_LONG and groups < enough:
+    enough, saturating, rounds = REDUCTION_GROUPS, REDUCTION_GROUPS, REDUCTION_LONG
+    if sets.rereads > 0 and sets.is_across and sets.is_single:
+        enough, rounds = MULTIPROCESSORS, REDUCTION_SINGLE_LONG
+    elif sets.rereads > 0:
+        enough, saturating = MULTIPROCESSORS // (1 + sets.rereads), REDUCTION_REREAD_GROUPS
+    if sets.extent > most * rounds and groups < enough:
         parts = max(min(ceil_div(saturating, groups), ceil_div(sets.extent, least)), parts)
     if parts == 1:
         return sets.extent
@@ -239,7 +246,7 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
     else:
         reduced[-1] = in_steps(reduced[-1], vector)
     rereads = 1 if told.is_each or told.shifts else 0
-    sets = Sets(kept, reduced, repeats(kept), repeats(reduced), is_across, rereads)
+    sets = Sets(kept, reduced, repeats(kept), repeats(reduced), is_across, vector == 1, rereads)
     define_tensor(out, told.input)
     define_tensor(out, told.output)
     for switch in told.switches:

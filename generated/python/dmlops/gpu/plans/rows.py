@@ -184,7 +184,8 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     vectors.append(in_steps(found.reduced[-1], found.vector))
     is_across = are_across(found.kept, vectors)
     rereads = max(shader.rows.stages, 1)
-    sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, rereads)
+    is_single = found.vector == 1
+    sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, is_single, rereads)
     has_statistics = len(told.reduced) > 0
     extent = part_extent(sets) if has_statistics else sets.extent
     sharing = shared(sets, extent)
