@@ -29302,6 +29302,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         dmlops_plan_Pass finding;
         finding = *one;
         finding.number = dmlops_add(selected->number, place);
+        finding.writes_kept = 1;
         count = dmlops_plan_element_count(planning, &table);
         dmlops_plan_AttentionGroups threads;
         threads.threads = count;
@@ -29325,7 +29326,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     dmlops_plan_dispatch_box(planning, told, known, &summing, &shape, count, 0, &made_1, 1);
 }
 
-/* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. */
+/* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. Elements of an output
+   are numbered in the order in which they lie in memory. */
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_AttentionGroups* threads, int waits) {
@@ -29333,9 +29335,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
     dmlops_plan_int_8 strides;
     strides.count = 0;
-    int is_other = one->writes_kept || (one->box_list != -1) || (one->box_tensor != -1);
-    if (is_other || (told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].strides.count !=
-        shape->count)) {
+    if (one->writes_kept || (one->box_list != -1) || (one->box_tensor != -1)) {
         dmlops_plan_int_8_fill(planning, &strides, shape->count, 0);
     } else {
         dmlops_plan_int_8_extend(planning, &strides, told->tensors.items[dmlops_item(planning, one->target,

@@ -30,12 +30,12 @@ MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its row
 # With matrix units
 UNIT_WAVE = 32  # threads
 UNIT_ROWS = 16  # of a wave, or twice as many
-# Elements of a query or a value up to which
-SLIM = 48  # a wave with twice as many rows has registers for the scores of 32 keys at once, not only 16,
-NARROW = 64  # a wave has registers for twice as many rows,
-MIDDLING = 80  # shared memory has room for two tiles of 64 keys,
-WIDE = 128  # a wave has registers for its rows; else for a slice of each,
-WIDEST = 512  # and shared memory has room for one tile of 16 keys
+# Elements of a query or a value, at most, for which
+SLIM = 48  # a wave with twice as many rows has registers for the scores of 32 keys at once, not only 16
+NARROW = 64  # a wave has registers for twice as many rows
+MIDDLING = 80  # shared memory has room for two tiles of 64 keys
+WIDE = 128  # a wave has registers for whole rows, not only slices
+WIDEST = 512  # shared memory has room for a tile of 16 keys
 
 Eight = Annotated[list[int], 8]
 

@@ -295,7 +295,7 @@ def dispatch_selected(
     first = 0
     for place in range(2):
         table: Eight = [selection.blocks if place == 1 else selection.rows, selection.coordinates]
-        finding = one._replace(number=selected.number + place)
+        finding = one._replace(number=selected.number + place, writes_kept=True)  # a table, in scratch
         count = element_count(table)
         threads = AttentionGroups(count, DEFINITION_THREADS)
         dispatch_box(out, told, known, finding, table, count, first, threads, place > 0 or waits)
@@ -319,11 +319,11 @@ def dispatch_box(
     threads: AttentionGroups,
     waits: bool,
 ) -> None:
-    """A dispatch for `count` elements of a box from number `first` on, after the macros of its own."""
+    """A dispatch for `count` elements of a box from number `first` on, after the macros of its own. Elements
+    of an output are numbered in the order in which they lie in memory."""
     groups = grid(out, threads.threads, threads.in_group, 1)
     strides: Eight = []
-    is_other = one.writes_kept or one.box_list != NONE or one.box_tensor != NONE
-    if is_other or len(told.tensors[one.target].strides) != len(shape):
+    if one.writes_kept or one.box_list != NONE or one.box_tensor != NONE:
         strides.extend([0] * len(shape))  # the order stays as it is
     else:
         strides.extend(told.tensors[one.target].strides)
