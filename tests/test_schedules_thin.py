@@ -41,8 +41,8 @@ CASES = {
     "3 columns, halves, A turned": product(of("FLOAT16", 66, 88), of("FLOAT16", 66, 3), None, "TN"),
     "4 columns, B turned": product(of("FLOAT32", 2, 36, 68), of("FLOAT32", 2, 4, 68), None, "NT", RELU),
     "in parts": product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 2, 12)),
-    "column by column": column_by_column(product(of("FLOAT32", 3, 64), of("FLOAT32", 64, 68), None)),
-    "column by column, in parts": column_by_column(
+    "stored downwards": column_by_column(product(of("FLOAT32", 3, 64), of("FLOAT32", 64, 68), None)),
+    "stored downwards, in parts": column_by_column(
         product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), None)
     ),
     "in parts, B turned": product(of("FLOAT16", 1, 1544), of("FLOAT16", 5, 1544), None, "NT"),
