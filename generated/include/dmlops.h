@@ -22592,6 +22592,11 @@ typedef struct dmlops_plan_Groups {
     int64_t rows;
 } dmlops_plan_Groups;
 
+typedef struct dmlops_plan_Threads {
+    int64_t threads;
+    int64_t in_group;
+} dmlops_plan_Threads;
+
 typedef struct dmlops_plan_int_8 {
     int64_t count;
     int64_t items[8];
@@ -22834,11 +22839,6 @@ typedef struct dmlops_plan_UnitsTile {
     int64_t keys;
     int64_t step;
 } dmlops_plan_UnitsTile;
-
-typedef struct dmlops_plan_AttentionGroups {
-    int64_t threads;
-    int64_t in_group;
-} dmlops_plan_AttentionGroups;
 
 typedef struct dmlops_plan_Parts {
     int applies;
@@ -24587,11 +24587,11 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t hea
     int64_t widest, dmlops_plan_UnitsTile* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes, dmlops_plan_AttentionGroups* result);
+    sizes, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
-    by_units, const dmlops_plan_Sources* sources, dmlops_plan_AttentionGroups* result);
+    by_units, const dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
@@ -24601,7 +24601,7 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, int joins, dmlops_plan_AttentionGroups* result);
+    dmlops_plan_Parts* parts, int joins, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
@@ -24861,7 +24861,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
-    first, const dmlops_plan_AttentionGroups* threads, int waits);
+    first, const dmlops_plan_Threads* threads, int waits);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
@@ -25840,7 +25840,7 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t hea
 /* The macros of the pass with matrix units: each group takes some rows of a head. `sizes` are those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes, dmlops_plan_AttentionGroups* result) {
+    sizes, dmlops_plan_Threads* result) {
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
     int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
@@ -25886,7 +25886,7 @@ DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const d
    those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
-    by_units, const dmlops_plan_Sources* sources, dmlops_plan_AttentionGroups* result) {
+    by_units, const dmlops_plan_Sources* sources, dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
     if (by_units) {
         dmlops_plan_define_attention_units(planning, attention, tensors, kept_sizes, sizes, result);
@@ -26030,7 +26030,7 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
    the result. */
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, int joins, dmlops_plan_AttentionGroups* result) {
+    dmlops_plan_Parts* parts, int joins, dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BY_PARTS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), (int64_t)joins);
@@ -29190,7 +29190,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     if (shader->sums.count > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
     }
-    dmlops_plan_AttentionGroups made_3;
+    dmlops_plan_Threads made_3;
     made_3.threads = threads;
     made_3.in_group = in_group;
     dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_3, waits);
@@ -29243,17 +29243,17 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, told, one, &sizes);
     if (!parts->applies) {
-        dmlops_plan_AttentionGroups groups;
+        dmlops_plan_Threads groups;
         dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, way->halves != 0,
             sources, &groups);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &groups, waits);
         return;
     }
-    dmlops_plan_AttentionGroups finding;
+    dmlops_plan_Threads finding;
     dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 0, &finding);
     dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &finding, waits);
     if (parts->number > 1) {
-        dmlops_plan_AttentionGroups joining;
+        dmlops_plan_Threads joining;
         dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 1, &joining);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
     }
@@ -29271,7 +29271,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     }
     int64_t threads = 512;
     int64_t parts = dmlops_min(dmlops_plan_ceil_div(planning, count, threads), 512);
-    dmlops_plan_AttentionGroups made_1;
+    dmlops_plan_Threads made_1;
     made_1.threads = dmlops_multiply(parts, threads);
     made_1.in_group = threads;
     dmlops_plan_dispatch_box(planning, told, known, one, sizes, count, 0, &made_1, 0);
@@ -29281,7 +29281,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
-    dmlops_plan_AttentionGroups made_3;
+    dmlops_plan_Threads made_3;
     made_3.threads = threads;
     made_3.in_group = threads;
     dmlops_plan_dispatch_box(planning, told, known, &rest, &made_2, parts, 0, &made_3, 1);
@@ -29304,7 +29304,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         finding.number = dmlops_add(selected->number, place);
         finding.writes_kept = 1;
         count = dmlops_plan_element_count(planning, &table);
-        dmlops_plan_AttentionGroups threads;
+        dmlops_plan_Threads threads;
         threads.threads = count;
         threads.in_group = 256;
         dmlops_plan_dispatch_box(planning, told, known, &finding, &table, count, first, &threads, (place > 0) || waits);
@@ -29320,7 +29320,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     dmlops_plan_Pass summing;
     summing = *one;
     summing.number = dmlops_add(selected->number, 2);
-    dmlops_plan_AttentionGroups made_1;
+    dmlops_plan_Threads made_1;
     made_1.threads = count;
     made_1.in_group = 256;
     dmlops_plan_dispatch_box(planning, told, known, &summing, &shape, count, 0, &made_1, 1);
@@ -29330,7 +29330,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
    are numbered in the order in which they lie in memory. */
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
-    first, const dmlops_plan_AttentionGroups* threads, int waits) {
+    first, const dmlops_plan_Threads* threads, int waits) {
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
     dmlops_plan_int_8 strides;
@@ -29527,10 +29527,12 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
         made_1.size = dmlops_divide(size, block);
         dmlops_plan_int_16_copy(&made_1.strides, &between);
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_1);
-        dmlops_plan_Loop made_2;
-        made_2.size = block;
-        dmlops_plan_int_16_copy(&made_2.strides, &within);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+        if (block > 1) {
+            dmlops_plan_Loop made_2;
+            made_2.size = block;
+            dmlops_plan_int_16_copy(&made_2.strides, &within);
+            dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+        }
     }
     dmlops_plan_Loop_16 made_3;
     dmlops_plan_merged(planning, &loops, &made_3);

@@ -163,7 +163,8 @@ def loops_in_step(out: Planning, told: Map) -> Loops:
             between.append(stride if is_blocked else block * stride)
             within.append(0 if is_blocked else stride)
         loops.append(Loop(size // block, between))
-        loops.append(Loop(block, within))
+        if block > 1:
+            loops.append(Loop(block, within))
     loops = merged(loops)
     if len(loops) == 0:
         loops.append(lone(len(told.tensors), 1))

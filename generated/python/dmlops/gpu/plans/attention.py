@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from .capabilities import Capability
 from .loops import Words, ceil_div, element_count, times
 from .planning import Planning
-from .told import NONE, Sizes, Tensor, Tensors
+from .told import NONE, Sizes, Tensor, Tensors, Threads
 from .tuning import (
     ATTENTION_DEPTH,
     ATTENTION_FEW_ROWS,
@@ -115,13 +115,6 @@ class UnitsTile(NamedTuple):
     slices: int
     keys: int
     step: int
-
-
-class AttentionGroups(NamedTuple):
-    """All threads of the pass, and those in a group."""
-
-    threads: int
-    in_group: int
 
 
 def takes_units(
@@ -388,7 +381,7 @@ def define_attention_units(
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
-) -> AttentionGroups:
+) -> Threads:
     """The macros of the pass with matrix units: each group takes some rows of a head. `sizes` are those of
     the result."""
     heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
@@ -403,7 +396,7 @@ def define_attention_units(
     out.define("STEP_KEYS", tile.step)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
-    return AttentionGroups(times(groups, tile.waves * UNIT_WAVE), tile.waves * UNIT_WAVE)
+    return Threads(times(groups, tile.waves * UNIT_WAVE), tile.waves * UNIT_WAVE)
 
 
 def define_sources(out: Planning, sources: Sources) -> None:
@@ -426,7 +419,7 @@ def define_attention(
     sizes: Sizes,
     by_units: bool,
     sources: Sources,
-) -> AttentionGroups:
+) -> Threads:
     """The macros of the pass: each group takes a block of rows of a head, and a block of columns of its
     values. `sizes` are those of the result."""
     define_sources(out, sources)
@@ -448,4 +441,4 @@ def define_attention(
     out.define("SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], sizes) else 1)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
     groups = times(times(heads, ceil_div(sizes[2], rows)), across)
-    return AttentionGroups(groups * ATTENTION_THREADS, ATTENTION_THREADS)
+    return Threads(groups * ATTENTION_THREADS, ATTENTION_THREADS)

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .attention import (
-    AttentionGroups,
     AttentionPass,
     AttentionViews,
     Sources,
@@ -23,7 +22,7 @@ from .attention import (
 )
 from .loops import ceil_div, power_below, times
 from .planning import Planning
-from .told import Sizes, Tensors
+from .told import Sizes, Tensors, Threads
 from .tuning import PARTS_GROUPS, PARTS_KEYS, PARTS_MOST_QUERIES, PARTS_THREADS
 
 VECTOR_BITS = 128
@@ -139,7 +138,7 @@ def define_parts(
     sources: Sources,
     parts: Parts,
     joins: bool,
-) -> AttentionGroups:
+) -> Threads:
     """The macros of the pass, or, if it `joins`, of the dispatch after it, with one query per group. `sizes`
     are those of the result."""
     define_sources(out, sources)
@@ -162,4 +161,4 @@ def define_parts(
     groups = times(heads, sizes[2])
     if not joins:
         groups = times(times(heads // parts.shared, parts.blocks), parts.number)
-    return AttentionGroups(times(groups, PARTS_THREADS), PARTS_THREADS)
+    return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .attention import AttentionGroups, define_attention, places_of
+from .attention import define_attention, places_of
 from .attention_parts import define_parts, words_of
 from .defined import MAX_COUNT, Definition, DefinitionShader, Pass
 from .known import Eight, Known, Lists, tell_known
@@ -32,7 +32,7 @@ from .reasons import Reason
 from .scratch import rows_left, space_without
 from .selected import Selection, in_lanes, lanes_along, room_of, selection_of, told_selection
 from .sums import SumsTile, define_sums
-from .told import NO_MEMBER, NONE, Buffer, Sizes
+from .told import NO_MEMBER, NONE, Buffer, Sizes, Threads
 from .tuning import (
     DEFINITION_THREADS,
     ELEMENTWISE_BUSY,
@@ -217,7 +217,7 @@ def dispatch_defined(
         threads = count
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
-    dispatch_box(out, told, known, one, shape, count, step * count, AttentionGroups(threads, in_group), waits)
+    dispatch_box(out, told, known, one, shape, count, step * count, Threads(threads, in_group), waits)
 
 
 def writes_words(told: Definition, one: Pass) -> bool:
@@ -276,9 +276,9 @@ def dispatch_totals(
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
     threads = REDUCTION_MOST_THREADS
     parts = min(ceil_div(count, threads), REDUCTION_GROUPS)
-    dispatch_box(out, told, known, one, sizes, count, 0, AttentionGroups(parts * threads, threads), False)
+    dispatch_box(out, told, known, one, sizes, count, 0, Threads(parts * threads, threads), False)
     rest = one._replace(number=one.number + 1)
-    dispatch_box(out, told, known, rest, [1], parts, 0, AttentionGroups(threads, threads), True)
+    dispatch_box(out, told, known, rest, [1], parts, 0, Threads(threads, threads), True)
 
 
 def dispatch_selected(
@@ -297,7 +297,7 @@ def dispatch_selected(
         table: Eight = [selection.blocks if place == 1 else selection.rows, selection.coordinates]
         finding = one._replace(number=selected.number + place, writes_kept=True)  # a table, in scratch
         count = element_count(table)
-        threads = AttentionGroups(count, DEFINITION_THREADS)
+        threads = Threads(count, DEFINITION_THREADS)
         dispatch_box(out, told, known, finding, table, count, first, threads, place > 0 or waits)
         first += count
     sizes = told.tensors[selected.output].sizes
@@ -305,7 +305,7 @@ def dispatch_selected(
     count = element_count(shape)
     out.define("LANES", lanes_along(sizes[selected.apart]))
     summing = one._replace(number=selected.number + 2)
-    dispatch_box(out, told, known, summing, shape, count, 0, AttentionGroups(count, DEFINITION_THREADS), True)
+    dispatch_box(out, told, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
 
 
 def dispatch_box(
@@ -316,7 +316,7 @@ def dispatch_box(
     shape: Sizes,
     count: int,
     first: int,
-    threads: AttentionGroups,
+    threads: Threads,
     waits: bool,
 ) -> None:
     """A dispatch for `count` elements of a box from number `first` on, after the macros of its own. Elements

@@ -42,6 +42,13 @@ class Groups(NamedTuple):
     rows: int
 
 
+class Threads(NamedTuple):
+    """All threads of a dispatch, and those in a group."""
+
+    threads: int
+    in_group: int
+
+
 MAX_RANK = 8
 """Dimensions of a tensor."""
 
