@@ -21,6 +21,7 @@ import itertools
 import json
 import statistics
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,7 @@ from dmlops.gpu.work import Dispatch, Work, tensor_names
 
 ROTATED_BYTES = 600 << 20
 RUNS, CALLS = 5, 20
+WARM_UP = 0.25  # seconds: an idle GPU's clocks are down
 SMALL_BYTES = 4 << 20
 AHEAD = 4  # cases whose tensors are generated while others are timed
 
@@ -52,15 +54,25 @@ def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
 
 
 class VulkanTimer:
-    """Times dispatches on a device: the median of `runs` runs of `calls` calls each."""
+    """Times dispatches on a device: the median of the last `runs` runs of `calls` calls each, of as many as
+    take `warm_up` seconds, and one more."""
 
-    def __init__(self, device: Any, runs: int, calls: int) -> None:
+    def __init__(self, device: Any, runs: int, calls: int, warm_up: float = 0) -> None:
         from dmlops.gpu.vulkan_api import vk
 
         self._vk, self._device, self._runs, self._calls = vk, device, runs, calls
+        self._warm_up = warm_up
         self._pool = vk.vkCreateQueryPool(
             device.handle, vk.VkQueryPoolCreateInfo(queryType=vk.VK_QUERY_TYPE_TIMESTAMP, queryCount=2), None
         )
+
+    @classmethod
+    def of(cls, device: Any) -> VulkanTimer:
+        """A software driver runs everything once. A GPU is warmed up, unless torch keeps its clocks up, as
+        any CUDA context does."""
+        if is_software(device):
+            return cls(device, 1, 1)
+        return cls(device, RUNS, CALLS, 0 if torch_on_gpu() else WARM_UP)
 
     def seconds(self, calls: Sequence[Callable[[Any], None]]) -> float:
         """Seconds per call."""
@@ -76,14 +88,15 @@ class VulkanTimer:
                 barrier(commands)
             vk.vkCmdWriteTimestamp(commands, vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, self._pool, 1)
 
-        times = []
-        for _ in range(1 + self._runs):
+        times: list[float] = []
+        end = time.monotonic() + self._warm_up
+        while len(times) < 1 + self._runs or time.monotonic() < end:
             self._device.submit(record)
             ticks = vk.ffi.new("uint64_t[2]")
             flags = vk.VK_QUERY_RESULT_64_BIT | vk.VK_QUERY_RESULT_WAIT_BIT
             vk.vkGetQueryPoolResults(self._device.handle, self._pool, 0, 2, 16, ticks, 8, flags)
             times.append((ticks[1] - ticks[0]) * self._device.limits.timestampPeriod * 1e-9 / self._calls)
-        return float(statistics.median(times[1:]))
+        return statistics.median(times[-self._runs :])
 
 
 def is_software(device: Any) -> bool:
@@ -224,6 +237,11 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
     return result, float(case.bytes_moved / statistics.median(times[1:]) / 1e9)
 
 
+def computed(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, float | None]:
+    """The expected result and torch's GB/s, or None for these where the reference computes it."""
+    return on_torch(case, arrays) or (next(iter(reference.run(case.describe(), arrays).values())), None)
+
+
 def with_arrays(wanted: Sequence[Case]) -> Iterator[tuple[Case, dict[str, np.ndarray]]]:
     """Cases and their tensors; threads generate those of the next cases meanwhile."""
     with ThreadPoolExecutor(AHEAD) as pool:
@@ -245,12 +263,7 @@ def measured(
 ) -> dict[str, Any]:
     """GB/s of the shader and of torch, or None without it; for products also the fraction of the `peak`
     arithmetic."""
-    compared = on_torch(case, arrays)
-    if compared:
-        expected, torch_speed = compared
-    else:
-        expected = next(iter(reference.run(case.describe(), arrays).values()))
-        torch_speed = None
+    expected, torch_speed = computed(case, arrays)
     work = gpu.planned(case.describe(), device.capabilities)
     speed = on_vulkan(case, {"shader": work}, arguments.folder, device, timer, arrays, expected)["shader"]
     beside = f"torch {torch_speed:6.0f}  ratio {speed / torch_speed:4.2f}" if torch_speed else ""
@@ -324,9 +337,8 @@ def main() -> None:
             f"{device.name} runs on the CPU: the small cases alone, once each; no figure here means anything"
         )
         wanted = [case for case in wanted if case.bytes_moved <= SMALL_BYTES]
-        timer, side, groups = VulkanTimer(device, 1, 1), SMALL, 16
-    else:
-        timer, side, groups = VulkanTimer(device, RUNS, CALLS), LARGE, gpu_peak.GROUPS
+    timer = VulkanTimer.of(device)
+    side, groups = (SMALL, 16) if is_software(device) else (LARGE, gpu_peak.GROUPS)
     print(f"{device.name}: GB/s")
     copied = next(squares(side))
     ceiling: float = measured(copied, copied.arrays(), arguments, device, timer)["shader"]

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dmlops import gpu
 from gpu_device import device
 
 ROOT = Path(__file__).parents[1]
@@ -45,19 +46,29 @@ def test_numbers_are_tuned(tmp_path: Path, device: Any, monkeypatch: pytest.Monk
     before = tune.TABLE.read_text(encoding="utf-8")
     table.write_text(before, encoding="utf-8")
     monkeypatch.setattr(tune, "TABLE", table)
-    monkeypatch.setattr(tune, "TRIALS", {name: ((128, 256), ("add 64 float32",))})
-    arguments = ["tune.py", str(tmp_path / "shaders"), "--device", device.name, "--write"]
+    (case,) = (case for case in tune.cases() if case.name == "add 64 float32")
+    monkeypatch.setattr(tune, "cases", lambda: [case])
+    arguments = ["tune.py", str(tmp_path / "shaders"), "--device", device.name, "--write", "--only", name]
     monkeypatch.setattr(sys, "argv", arguments)
     tune.main()
     after = table.read_text(encoding="utf-8")
     changed = set(after.splitlines()) - set(before.splitlines())
     (line,) = changed
-    assert re.fullmatch(rf"{name} = (128|256)  # {re.escape(device.name)}: (128|256) at \d\.\d\d", line)
-    assert len(list((tmp_path / "shaders").iterdir())) == 2
+    speed = r"at \d\.\d\d"
+    assert re.fullmatch(rf"{name} = \d+  # {re.escape(device.name)}: \d+ {speed}, \d+ {speed}", line)
+    assert len(list((tmp_path / "shaders").iterdir())) == 3
 
 
-def test_every_trial_is_of_a_number_of_the_table() -> None:
-    known = {case.name for case in tune.cases()}
-    for name, (candidates, cases) in tune.TRIALS.items():
-        assert getattr(tune.tuning, name) in candidates, name
-        assert known.issuperset(cases), name
+def test_every_number_can_be_tried() -> None:
+    assert set(tune.CANDIDATES).union(tune.FAR, tune.FIXED) <= set(vars(tune.tuning))
+    for name in tune.NUMBERS:
+        candidates = tune.candidates_for(name)
+        assert getattr(tune.tuning, name) in candidates and len(candidates) > 1, name
+
+
+def test_a_number_is_tried_on_what_depends_on_it() -> None:
+    known = [
+        case for case in tune.cases() if case.name in ("add float32", "gemm 1024 float32", "gemm 64 float32")
+    ]
+    found = tune.dependent(known, "TILE_MANY", (256, 512), gpu.Capability(0))
+    assert [case.name for case in found] == ["gemm 1024 float32"]
