@@ -56,6 +56,7 @@ FAR = (
     *("REDUCTION_LONG", "REDUCTION_SINGLE_LONG", "SUMS_LEAST_PRODUCTS", "TILE_COPIED", "TILE_COPIED_LINES"),
     *("TILE_SHALLOW", "TILE_SMALL_PART", "UNITS_SHALLOW", "SLIDING_PRODUCTS", "SEPARABLE_GROUPS"),
     *("SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
+    *("TOP_K_SELECTED", "TOP_K_COUNTED", "TOP_K_COMPARED"),
 )
 # Groups that may spin on each other must all be resident: these numbers say how many are, whatever is faster.
 FIXED = ("SUMS_RESIDENT", "SUMS_STAYING_GROUPS")

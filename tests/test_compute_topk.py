@@ -119,12 +119,23 @@ def test_lines_and_counts_of_any_length(device: Any, length: int) -> None:
             check_top(device, array, 1, count, DIRECTIONS[number % 2])
 
 
+@pytest.mark.parametrize("length", [3, 64, 200, 256])
+def test_short_lines_however_many(device: Any, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements of few lines are counted, those of more are merged."""
+    rng = np.random.default_rng(length)
+    for compared, count in ((3 * 256**2, length), (0, length - 1)):
+        monkeypatch.setattr("dmlops.gpu.plans.top_k.TOP_K_COMPARED", compared)
+        for data_type, direction in zip(("float32", "uint8", "int64"), cycle(DIRECTIONS), strict=False):
+            check_top(device, some(rng, (3, length), data_type), 1, count, direction)
+
+
 @pytest.mark.parametrize("data_type", VALUE_TYPES)
 def test_lines_that_one_group_selects_from(device: Any, data_type: str) -> None:
     rng = np.random.default_rng(29)
     wide = some(rng, (2, 4096), data_type)
     cases = [
         (wide, 16),
+        (wide[:, :129], 16),
         (np.sort(wide[:, :700], axis=1), 64),  # the elements that count are neighbours
         (np.sort(wide.reshape(2, 64, 64), axis=1).transpose(0, 2, 1).reshape(2, 4096), 33),
         (np.broadcast_to(wide[:1, :1], (1, 2049)), 5),  # the first of equals
@@ -156,7 +167,13 @@ def test_elements_that_count_in_few_of_the_shares(device: Any, data_type: str) -
 def test_lines_side_by_side(device: Any, data_type: str) -> None:
     """A group selects from several, the last group perhaps from fewer."""
     rng = np.random.default_rng(31)
-    cases = [((4096, 5), 0, 16), ((2, 700, 9), 1, 64), ((2050, 2), 0, 1), ((513, 3, 2), 0, 5)]
+    cases = [
+        ((4096, 5), 0, 16),
+        ((2, 700, 9), 1, 64),
+        ((2050, 2), 0, 1),
+        ((513, 3, 2), 0, 5),
+        ((130, 7), 0, 3),
+    ]
     for (sizes, axis, count), direction in zip(cases, by_turns(data_type), strict=False):
         array = some(rng, sizes, data_type)
         check_top(device, array, axis, count, direction)

@@ -88,6 +88,7 @@ EXACT: dict[str, Callable[..., Any]] = {
     "RoundEven": np.rint,
     "Fmod": np.fmod,
     "FloorMod": np.mod,
+    "Saturate": lambda a: np.where(a <= 0, 0, np.minimum(a, 1)),
     # NumPy does not say which of two zeros it gives; their sum is -0 if both are.
     "Max": lambda a, b: np.where((a == 0) & (b == 0), a + b, np.maximum(a, b)),
     "Min": lambda a, b: np.where((a == 0) & (b == 0), -(-a - b), np.minimum(a, b)),

@@ -1,4 +1,4 @@
-"""Cases of top-k along long lines: few elements of a line, and whole lines sorted."""
+"""Cases of top-k: few elements of a line, and whole lines sorted."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from .case import Case, drawn, tensor
 
-SHAPES = ((1, 50257, 50), (32, 8400, 300), (1, 1 << 24, 100), (4096, 4096, 4096), (1, 1 << 20, 1 << 20))
+SHAPES = (
+    *((1, 50257, 50), (32, 8400, 300), (8192, 64, 2), (4096, 256, 8), (1, 1 << 24, 100)),
+    *((4096, 4096, 4096), (1, 1 << 20, 1 << 20)),
+)
 
 
 def tops() -> Iterator[Case]:
-    """Tokens of a vocabulary, boxes of images, a long line; many lines sorted, and a long one."""
+    """Tokens of a vocabulary, boxes of images, experts of tokens, a long line; then lines that are sorted."""
     for data_type in ("float32", "float16"):
         for count, length, wanted in SHAPES:
             yield drawn(

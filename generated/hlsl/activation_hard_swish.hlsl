@@ -117,27 +117,10 @@ bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
 // A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
-// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
-int Order(float x)
+// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
+float Saturate(float x)
 {
-    const int bits = (int)Bits(x);
-    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
-}
-
-// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
-// and modulo 2^WORD_BITS, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
-
-// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
+    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
 }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
@@ -197,8 +180,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE x = input;
-    const INPUT_VALUE weight = Max(Min(Unpack(alpha, (INPUT_VALUE)0) * x + Unpack(beta, (INPUT_VALUE)0),
-        (INPUT_VALUE)1), (INPUT_VALUE)0);
+    const INPUT_VALUE weight = Saturate(Unpack(alpha, (INPUT_VALUE)0) * x + Unpack(beta, (INPUT_VALUE)0));
     return (OUTPUT_VALUE)(Equal(weight, (INPUT_VALUE)0) ? (INPUT_VALUE)0 : x * weight);
 }
 

@@ -32,6 +32,7 @@
 //   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
 //   BLOCK_COLUMNS  its columns, along the last dimension, X
 //   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
+//   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
 //              0
 //   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
@@ -130,7 +131,11 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1
+#if WEIGHTS_VECTOR == 1
 typedef FILTER_STORED LeftBuffer;
+#else
+typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
+#endif
 #if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED RightBuffer;
 #else
@@ -815,10 +820,6 @@ bool LessOrEqual(int64_t a, int64_t b) { return a <= b; }
 int Max(int a, int b) { return max(a, b); }
 int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-
 // x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
 // 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
 // give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
@@ -1040,12 +1041,10 @@ float Max(float a, float b)
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
-// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
-float Min(float a, float b)
+// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
+float Saturate(float x)
 {
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
+    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
 }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
@@ -1207,7 +1206,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const float beta = activation.parameter1;
-        return Max(Min(alpha * input + beta, (REAL_VALUE)1), (REAL_VALUE)0);
+        return Saturate(alpha * input + beta);
     }
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
@@ -1680,7 +1679,11 @@ float WeightAt(Layer layer, uint y, uint x)
 #if WINDOW_RANK > 1
     offset += y * (uint)weightsSteps[yAxis / 4][yAxis % 4];
 #endif
+#if WEIGHTS_VECTOR == 1
     return (float)filterTensor[offset];
+#else
+    return (float)filterTensor[offset / WEIGHTS_VECTOR][offset % WEIGHTS_VECTOR];
+#endif
 }
 
 // Folds every `step`-th tap of each layer, from number `first` on
@@ -1754,6 +1757,7 @@ static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT -
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 static const int blockSize = FILTERS * BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
@@ -1785,7 +1789,7 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
     }
     OVER_ELEMENTS
     for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
+        terms[n] = TermOf(elements[n]);  // 0 outside
 }
 
 #if SHARES > 1
@@ -1832,19 +1836,31 @@ void FoldBlock(uint group, uint thread)
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
         Layer layer = LayerOf(origin, number);
-        float factors[FILTERS * BLOCK_CHANNELS][WINDOW_HEIGHT * WINDOW_WIDTH];
+        float factors[FILTERS * BLOCK_CHANNELS][PLACES];
+#if WEIGHTS_VECTOR > 1
+        [unroll]
+        for (n = 0; n < BLOCK_CHANNELS * PLACES; n += WEIGHTS_VECTOR)
+        {
+            const vector<FILTER_STORED, WEIGHTS_VECTOR> some =
+                filterTensor[layer.weights / WEIGHTS_VECTOR + n / WEIGHTS_VECTOR];
+            [unroll]
+            for (int e = 0; e < WEIGHTS_VECTOR; e++)
+                factors[(n + e) / PLACES][(n + e) % PLACES] = (float)some[e];
+        }
+#else
         [unroll]
         for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
         {
             [unroll]
-            for (n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
-            {
+            for (n = 0; n < PLACES; n++)
                 factors[f][n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
-                isNonFinite = isNonFinite || (asuint(factors[f][n]) & 0x7f800000) == 0x7f800000;
-            }
             // of channels, a group has a single row
             layer.weights += BLOCK_CHANNELS == 1 ? weightsRowStep : ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0;
         }
+#endif
+        [unroll]
+        for (n = 0; n < FILTERS * BLOCK_CHANNELS * PLACES; n++)
+            isNonFinite = isNonFinite || (asuint(factors[n / PLACES][n % PLACES]) & 0x7f800000) == 0x7f800000;
         [unroll]
         for (int r = 0; r < reachY; r++)
         {

@@ -194,12 +194,10 @@ float Max(float a, float b)
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
-// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
-float Min(float a, float b)
+// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
+float Saturate(float x)
 {
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
+    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
 }
 
 // For halves, functions are only as exact as half precision can show.
@@ -556,7 +554,7 @@ OUTPUT_VALUE Activate(OUTPUT_VALUE input)
 #elif ACTIVATION == 37  // ACTIVATION_HARD_SIGMOID
     const float alpha = activationParameter0;
     const float beta = activationParameter1;
-    return Max(Min(alpha * input + beta, (OUTPUT_VALUE)1), (OUTPUT_VALUE)0);
+    return Saturate(alpha * input + beta);
 #elif ACTIVATION == 38  // ACTIVATION_IDENTITY
     return input;
 #elif ACTIVATION == 39  // ACTIVATION_LEAKY_RELU

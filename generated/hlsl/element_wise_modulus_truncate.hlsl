@@ -146,42 +146,28 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
-// simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The remainder of a divided by b, with the sign of a; exact if both are halves. Their quotient is below 2^41:
-// multiples of 2^20 b are subtracted first, then those of b. Each partial quotient, of up to 21 bits, is split in two,
-// so that the products with b are exact; so are the differences, which are multiples of the last bit of b and not much
-// larger than b. The partial quotient may be off by one, which the remainder reveals.
-
-// a minus an integer multiple of b, the partial quotient
-float LessMultiple(float a, float b, float quotient)
-{
-    const float head = FromBits(Bits(quotient) & 0xfffff000u);
-    return mad(head - quotient, b, LessExact(mad(-head, b, a)));
-}
-
+// The remainder of a divided by b, with the sign of a; exact if both are halves. Multiples of 2^20 b are subtracted
+// first, then those of 2^10 b and of b. A partial quotient has at most 12 bits, or 21 where b is subnormal and has that
+// many bits less, so that its product with b is exact. So are the differences, which are multiples of the last bit of a
+// or b, and not much larger than b times the power. The inverse is a little too small: the last quotient is exact or
+// one too small.
 float Fmod(float a, float b)
 {
+    const float divisor = min(Magnitude(b), 131072.0f);  // larger than any half but infinity
+    const float inverse = 0.999999f / divisor;
     const float dividend = Magnitude(a);
-    const float divisor = Magnitude(b);
-    const float inverse = 1.0f / divisor;
-    const float many = LessMultiple(dividend, 1048576.0f * divisor, floor(dividend * (inverse * 9.536743e-7f)));
-    const float near = LessMultiple(many, divisor, floor(many * inverse));
-    const float above = near < 0.0f ? near + divisor : near;
-    const float remainder = above >= divisor ? above - divisor : above;
-    const bool isDefined = Bits(dividend) < 0x7f800000u && Bits(divisor) - 1 < 0x7f800000u;
-    return !isDefined ? QuietNan(a) : dividend < divisor ? a : CopySign(remainder, a);
+    const float many = mad(-floor(dividend * (inverse * 9.536743e-7f)), divisor * 1048576.0f, dividend);
+    const float some = mad(-floor(many * (inverse * 0.0009765625f)), divisor * 1024.0f, many);
+    const float rest = mad(-floor(some * inverse), divisor, some);
+    const float remainder = rest < divisor ? rest : rest - divisor;
+    const bool isDefined = Bits(dividend) < 0x7f800000u && Bits(Magnitude(b)) - 1 < 0x7f800000u;
+    return isDefined ? CopySign(remainder, a) : QuietNan(a);
 }
 
 // The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative

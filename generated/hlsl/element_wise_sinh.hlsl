@@ -140,15 +140,7 @@ bool IsNan(float x)
 
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
-// e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
-float Exp(float x)
-{
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
-    return IsNan(x) ? x : power;
-}
-
-// The hyperbolic sine; below 1 a minimax polynomial.
+// The hyperbolic sine; below 1 a minimax polynomial. Numbers beyond the limit give infinity.
 // Error at most 0.5001 ulp of a half, over all halves.
 float Sinh(float x)
 {
@@ -157,8 +149,8 @@ float Sinh(float x)
     float p = 0.00020372176f;
     p = mad(p, z, 0.008330284f);
     p = mad(p, z, 0.16666716f);
-    const float power = Exp(a);
-    const float result = a < 1.0f ? mad(a * z, p, a) : 0.5f * (power - 1.0f / power);
+    const float halfPower = exp2(mad(min(a, 50.0f), 1.442695f, -1.0f));
+    const float result = a < 1.0f ? mad(a * z, p, a) : halfPower - 0.25f / halfPower;
     return IsNan(x) ? x : CopySign(result, x);
 }
 #else

@@ -737,6 +737,12 @@ float Min(float a, float b)
     return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
+// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
+float Saturate(float x)
+{
+    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
+}
+
 // For halves, functions are only as exact as half precision can show.
 #if MATRIX_UNITS
 // e^x. Numbers beyond the clamp give 0 and infinity.
@@ -1404,7 +1410,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const float beta = activation.parameter1;
-        return Max(Min(alpha * input + beta, (REAL_VALUE)1), (REAL_VALUE)0);
+        return Saturate(alpha * input + beta);
     }
 #endif
 #if ACTIVATION_KINDS >> 2 & 1

@@ -31,6 +31,7 @@
 //   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
 //   BLOCK_COLUMNS  its columns, along the last dimension, X
 //   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
+//   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
 //              0
 //   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
@@ -109,7 +110,11 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1
+#if WEIGHTS_VECTOR == 1
 typedef FILTER_STORED LeftBuffer;
+#else
+typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
+#endif
 #if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED RightBuffer;
 #else
@@ -1652,6 +1657,7 @@ static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT -
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 static const int blockSize = FILTERS * BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
@@ -1738,15 +1744,13 @@ void FoldBlock(uint group, uint thread)
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
         Layer layer = LayerOf(origin, number);
-        int factors[FILTERS * BLOCK_CHANNELS][WINDOW_HEIGHT * WINDOW_WIDTH];
+        int factors[FILTERS * BLOCK_CHANNELS][PLACES];
         [unroll]
         for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
         {
             [unroll]
-            for (n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
-            {
+            for (n = 0; n < PLACES; n++)
                 factors[f][n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH) - weightsLess[f];
-            }
             // of channels, a group has a single row
             layer.weights += BLOCK_CHANNELS == 1 ? weightsRowStep : ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0;
         }

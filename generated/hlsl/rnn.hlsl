@@ -634,11 +634,6 @@ int Max(int a, int b) { return max(a, b); }
 uint Max(uint a, uint b) { return max(a, b); }
 int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-uint Min(uint a, uint b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-
 // x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
 // 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
 // give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
@@ -710,12 +705,10 @@ float Max(float a, float b)
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
 }
 
-// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
-float Min(float a, float b)
+// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
+float Saturate(float x)
 {
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
+    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
 }
 
 // For halves, functions are only as exact as half precision can show.
@@ -1273,7 +1266,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const float beta = activation.parameter1;
-        return Max(Min(alpha * input + beta, (REAL_VALUE)1), (REAL_VALUE)0);
+        return Saturate(alpha * input + beta);
     }
 #endif
 #if ACTIVATION_KINDS >> 2 & 1

@@ -29,12 +29,12 @@
 //   LARGEST    1 for the greatest elements first, 0 for the least first
 //   KEY        type of a key: uint64_t for 64-bit elements, else uint
 //   SIGN       kind of number: 0 unsigned, 1 signed, 2 floating-point
-//   ITEMS      elements per thread
+//   ITEMS      elements per thread; with SELECTS 0, FIRST 1 and LAST 1 also 1, to count the elements before each
 //   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
 //   CANDIDATES   with SELECTS 1: ITEMS times `kept`
-//   SHARES     with SELECTS 2: shares that a thread divides its elements into, at most ITEMS; a power of two
-//   RUN        with SELECTS 2: entries that are sorted together, a power of two; at least `kept`, at most all shares
-//   ROOM       with SELECTS 2: entries for each line, a power of two; at least 2 * RUN, and one for each share
+//   SHARES     with SELECTS 2: shares that a thread divides its elements into, at most ITEMS; a power of two; at least
+//              `kept` for a line
+//   ROOM       with SELECTS 2: entries for each line, a power of two; at least 2 * `kept`, and one for each share
 //   TILE       where tiles are sorted: elements of a tile, a power of two; at least ITEMS, which is a power of two too
 //   RANK       dimensions apart from the axis, 1 to 8
 //   NUM_THREADS  threads in a group, a power of two; at least `kept` per line with SELECTS 1; NUM_THREADS * ITEMS is at
@@ -197,7 +197,8 @@ struct Entry
 
 bool IsBefore(Entry entry, Entry other)
 {
-    return entry.key < other.key || (entry.key == other.key && entry.place < other.place);
+    // Without branches, as || and && would have
+    return or(entry.key < other.key, and(entry.key == other.key, entry.place < other.place));
 }
 
 static const uint LANES = NUM_THREADS / LINES;  // threads per line
@@ -284,51 +285,72 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 groupshared Entry memory[LINES][ROOM];
 groupshared uint found[LINES];
 
-// Puts the first RUN of a line's first `size` entries in order; `size` is a power of two, at least RUN. A bitonic sort
-// (Batcher 1968) of runs, those of the first half ascending and the others descending. The lesser of each two entries
-// that are half apart are the first RUN of two runs, and form a bitonic sequence again. So each round halves what is
-// left, and the loop ends when that is one run. All threads of the group must call it.
+static const uint EACH = ROOM / LANES;  // entries per thread
+static const uint COUNTED = 32;  // entries of a run to begin with
+
+// Puts the first `kept` of a line's first `size` entries in order; `size` is a power of two, at least COUNTED, and no
+// two entries are alike. The rank of an entry in its run is the number of those before it, which is counted at first.
+// Then pairs of runs are merged, until one is left: a binary search in the other run finds how many more come before.
+// Entries beyond the first `kept` of a run need no rank any more. All threads of the group must call it.
 void Sort(uint side, uint lane, uint size)
 {
-    uint run = 2;
+    Entry own[EACH];
+    uint to[EACH];  // ROOM for those without a rank
+    uint e;
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (e = 0; e < EACH; e++)
+    {
+        const uint slot = e * LANES + lane, start = slot / COUNTED * COUNTED;
+        own[e] = memory[side][slot];
+        to[e] = ROOM;
+        if (slot < size)
+        {
+            to[e] = start;
+            [unroll(8)]
+            for (uint other = 0; other < COUNTED; other++)
+                to[e] += IsBefore(memory[side][start + other], own[e]) ? 1 : 0;
+        }
+    }
+    uint run = COUNTED;
     [loop]
     while (true)
     {
-        [loop]
-        for (; run <= RUN; run *= 2)
+        GroupMemoryBarrierWithGroupSync();
+        [unroll]
+        for (e = 0; e < EACH; e++)
         {
-            const uint descending = run < RUN ? run : size > RUN ? size / 2 : 0;
-            [loop]
-            for (uint distance = run / 2; distance > 0; distance /= 2)
-            {
-                GroupMemoryBarrierWithGroupSync();
-                [loop]
-                for (uint pair = lane; pair < size / 2; pair += LANES)
-                {
-                    const uint first = 2 * pair - (pair & (distance - 1));
-                    const Entry entry = memory[side][first];
-                    const Entry other = memory[side][first + distance];
-                    if (IsBefore(other, entry) != ((first & descending) != 0))
-                    {
-                        memory[side][first] = other;
-                        memory[side][first + distance] = entry;
-                    }
-                }
-            }
+            if (to[e] < ROOM)
+                memory[side][to[e]] = own[e];
         }
         GroupMemoryBarrierWithGroupSync();
-        if (size == RUN)
+        if (run == size)
             return;
 
-        size /= 2;
-        [loop]
-        for (uint slot = lane; slot < size; slot += LANES)
+        [unroll]
+        for (e = 0; e < EACH; e++)
         {
-            const Entry other = memory[side][slot + size];
-            if (IsBefore(other, memory[side][slot]))
-                memory[side][slot] = other;
+            const uint slot = e * LANES + lane, rank = slot % run;
+            own[e] = memory[side][slot];
+            to[e] = ROOM;
+            if (slot < size && rank < kept)
+            {
+                const uint other = (slot - rank) ^ run;
+                uint low = 0;
+                uint high = min(run, kept);
+                [loop]
+                while (low < high)
+                {
+                    const uint middle = (low + high) / 2;
+                    if (IsBefore(memory[side][other + middle], own[e]))
+                        low = middle + 1;
+                    else
+                        high = middle;
+                }
+                to[e] = slot / (2 * run) * (2 * run) + rank + low;
+            }
         }
-        run = RUN;
+        run *= 2;
     }
 }
 
@@ -401,13 +423,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (i = 0; i < LINES; i++)
             most = max(most, found[i]);
-        uint size = RUN;
-        while (size < min(most, ROOM))
+        uint size = COUNTED;
+        while (size < max(min(most, ROOM), kept))
             size *= 2;
         [loop]
         for (uint empty = found[side] + lane; empty < size; empty += LANES)
         {
-            const Entry padding = { ~(KEY)0, 0xffffffff };
+            const Entry padding = { ~(KEY)0, ~empty };
             memory[side][empty] = padding;
         }
         Sort(side, lane, size);
@@ -465,7 +487,7 @@ void Merge(uint start, uint left, uint middle, uint right, uint diagonal, out KE
     [unroll]
     for (uint i = 0; i < ITEMS; i++)
     {
-        const bool isFirst = y >= right || (x < left && first <= second);
+        const bool isFirst = or(y >= right, and(x < left, first <= second));
         merged[i] = isFirst ? first : second;
         sources[i] = isFirst ? start + x : middle + y;
         x += isFirst ? 1 : 0;
@@ -487,6 +509,35 @@ uint PlaceOf(uint tile, uint element) { return (LAST ? 0 : tile % parts * TILE) 
 
 INPUT_VALUE LoadFrom(uint tile, uint place) { return LoadPlace(Locate(LineOf(tile)), place); }
 
+#if ITEMS == 1
+// Each thread counts the elements that come before its own: of equal ones, those of earlier places.
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint tile = (group.y * groupColumns + group.x) * (BLOCK / TILE) + thread / TILE;
+    const uint place = thread % TILE;
+    const bool isThere = tile < count && place < length;
+    INPUT_VALUE element = 0;
+    KEY own = ~(KEY)0;  // padding comes before no element
+    if (isThere)
+    {
+        element = LoadFrom(tile, place);
+        own = KeyOf(element);
+    }
+    memory[thread] = own;
+    GroupMemoryBarrierWithGroupSync();
+
+    uint rank = 0;
+    [unroll(8)]
+    for (uint other = 0; other < TILE; other++)
+    {
+        const KEY key = memory[thread - place + other];
+        rank += or(key < own, and(key == own, other < place)) ? 1 : 0;
+    }
+    if (isThere && rank < kept)
+        Write(Locate(tile), rank, place, element);
+}
+#else
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -592,6 +643,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     }
 }
+#endif
 #else
 static const uint PROBES = NUM_THREADS / 2;
 groupshared uint passed[2];

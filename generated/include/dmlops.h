@@ -24974,6 +24974,8 @@ DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
 DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result);
+DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
+    dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
@@ -25082,6 +25084,7 @@ DMLOPS_CALLED void dmlops_plan_select_whole(dmlops_planning* planning, const dml
     dmlops_plan_Loop_16* loops, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED int64_t dmlops_plan_sorted_items(dmlops_planning* planning, int64_t length, int64_t tile, int64_t lines);
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
     loops);
 
@@ -31324,6 +31327,21 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
     return;
 }
 
+/* Whether the taps of each group follow those of the group before, in the order of the window. */
+DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
+    dmlops_plan_int_8* sizes) {
+    int64_t inner = dmlops_plan_element_count(planning, sizes);
+    int found = (weights->words.items[dmlops_item(planning, 3, weights->words.count)] == 0) &&
+        (weights->words.items[dmlops_item(planning, 6, weights->words.count)] == inner);
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        inner = dmlops_divide(inner, size);
+        found = found && ((size == 1) || (weights->steps.items[dmlops_item(planning, d, weights->steps.count)] ==
+            inner));
+    }
+    return found;
+}
+
 /* The tensor's strides along the dimensions of the output, except those that the window moves along. */
 DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result) {
@@ -31513,6 +31531,11 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
         dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
             &told->factors.window));
+        int by_channel = (layers == 1) && (adjacent.axis == row_axis) && dmlops_plan_are_adjacent(planning, &weights,
+            &sliding.sizes);
+        by_channel = by_channel && (told->tensors.items[dmlops_item(planning, shader->sliding.weights,
+            told->tensors.count)].bits >= 16);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
@@ -33185,7 +33208,7 @@ DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops
    bytes of a candidate. */
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry) {
-    if ((length <= 512) || (wanted > 64)) {
+    if ((length <= 128) || (wanted > dmlops_min(64, dmlops_divide(length, 8)))) {
         return 0;
     }
     int64_t threads = dmlops_max(dmlops_max(64, dmlops_plan_tile_of(planning, wanted)), dmlops_plan_tile_of(planning,
@@ -33302,12 +33325,10 @@ DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dml
     dmlops_plan_Loop_16* loops) {
     int64_t wanted = told->count;
     int64_t count = dmlops_plan_repeats(planning, loops);
-    int64_t run = dmlops_plan_tile_of(planning, wanted);
     dmlops_plan_Runs nothing;
     nothing.keys = told->input.buffer;
     nothing.places = told->input.buffer;
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 2);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RUN"), run);
     dmlops_out_share(planning);
     dmlops_plan_Runs source;
     source = nothing;
@@ -33320,11 +33341,12 @@ DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dml
         is_last = selectors.parts == 1;
         int64_t threads = selectors.threads;
         int64_t shares = 1;
-        while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(threads, shares) < run) ||
-            (dmlops_multiply(dmlops_multiply(2, threads), shares) < dmlops_multiply(3, wanted)))) {
+        while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(dmlops_multiply(2, threads), shares) <
+            dmlops_multiply(3, wanted))) {
             shares = dmlops_multiply(2, shares);
         }
-        int64_t room = dmlops_max(dmlops_multiply(2, run), dmlops_multiply(threads, shares));
+        int64_t room = dmlops_max(dmlops_multiply(2, dmlops_plan_tile_of(planning, wanted)), dmlops_multiply(threads,
+            shares));
         int64_t abreast = is_first ? dmlops_plan_lines_abreast(planning, told, loops, threads, dmlops_multiply(room,
             dmlops_plan_entry_bytes(planning, told))) : 1;
         int64_t each = dmlops_plan_ceil_div(planning, count, abreast);
@@ -33380,6 +33402,14 @@ DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dml
     }
 }
 
+/* Elements per thread where groups sort tiles; a thread with one counts those before it. */
+DMLOPS_CALLED int64_t dmlops_plan_sorted_items(dmlops_planning* planning, int64_t length, int64_t tile, int64_t lines) {
+    if ((tile <= 256) && (dmlops_plan_times(planning, lines, dmlops_multiply(tile, tile)) <= 4194304)) {
+        return 1;
+    }
+    return dmlops_min((length <= tile) ? 16 : 8, tile);
+}
+
 /* A dispatch that sorts tiles, and one for each time that the number of runs halves. */
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
     loops) {
@@ -33389,7 +33419,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     int64_t count = dmlops_plan_repeats(planning, loops);
     int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, told));
     int64_t tile = dmlops_min(dmlops_plan_tile_of(planning, length), most);
-    int64_t items = dmlops_min((length <= tile) ? 16 : 8, tile);
+    int64_t items = dmlops_plan_sorted_items(planning, length, tile, count);
     dmlops_plan_Runs nothing;
     nothing.keys = told->input.buffer;
     nothing.places = told->input.buffer;

@@ -276,6 +276,14 @@ class HlslPrinter(StatementPrinter):
                 and 0 <= self.bounds.value(item)[0] <= self.bounds.value(item)[1] <= LARGEST
             ):  # nor wraps around
                 return self.print(item, ATOM)
+            case ir.Call(
+                "max",
+                (
+                    ir.Call("min", (item, ir.Call("element", (ir.Number(value=1),)))),
+                    ir.Call("element", (ir.Number(value=0),)),
+                ),
+            ):
+                return self._call("Saturate", item)
             case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
             case ir.Call("round_even", (ir.Call("divide_exactly", (left, right)),)):

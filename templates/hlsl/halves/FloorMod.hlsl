@@ -1,11 +1,10 @@
 // a - b floor(a / b), with the sign of b even for zeros. If a and b differ in sign, the exact remainder is added to b,
 // and the sum is rounded.
-// needs: Bits CopySign Fmod IsNan Magnitude
+// needs: Bits CopySign Fmod Magnitude
 
 float FloorMod(float a, float b)
 {
-    const float remainder = Fmod(a, b);
-    const float withSign = CopySign(remainder, b);
-    const bool isDone = Bits(remainder) == Bits(withSign) || Bits(Magnitude(remainder)) - 1 >= 0x7f800000u;
-    return isDone ? (IsNan(remainder) ? remainder : withSign) : remainder + b;
+    const float remainder = Magnitude(Fmod(a, b));
+    const bool isTurned = (Bits(a) ^ Bits(b)) >= 0x80000000u && remainder != 0.0f;
+    return CopySign(isTurned ? Magnitude(b) - remainder : remainder, b);
 }

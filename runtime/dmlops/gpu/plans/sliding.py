@@ -358,6 +358,16 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
     return Weights(constants, words)
 
 
+def are_adjacent(weights: Weights, sizes: Sizes) -> bool:
+    """Whether the taps of each group follow those of the group before, in the order of the window."""
+    inner = element_count(sizes)
+    found = weights.words[3] == 0 and weights.words[6] == inner
+    for d, size in enumerate(sizes):
+        inner = inner // size
+        found = found and (size == 1 or weights.steps[d] == inner)
+    return found
+
+
 def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
     """The tensor's strides along the dimensions of the output, except those that the window moves along."""
     steps: Eight = []
@@ -464,6 +474,9 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         sizes[row_axis] = sizes[row_axis] // filters
         out.define("ROW_AXIS", row_axis)
         out.define("DIVIDED", int(is_divided(told.factors.window)))
+        by_channel = layers == 1 and adjacent.axis == row_axis and are_adjacent(weights, sliding.sizes)
+        by_channel = by_channel and told.tensors[shader.sliding.weights].bits >= 16
+        out.define("WEIGHTS_VECTOR", block.channels if by_channel else 1)
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
     out.define("IN_BLOCKS", int(is_block))

@@ -325,8 +325,12 @@ SCAN_BLOCKS = 16  # not measured
 
 TOP_K_FEW = 64  # not measured
 "elements wanted up to which a group selects from a whole line, if there is room for all candidates"
-TOP_K_SHORT = 512  # not measured
+TOP_K_SELECTED = 8  # NVIDIA H200: with 32 and 64 1.5 to 3.1
+"elements of a line per element wanted from which selecting from the whole line beats sorting it"
+TOP_K_SHORTEST = 128  # NVIDIA H200: selecting from lines of 128 has 0.5 to 1.8, of 256 and 512 1.5 to 3.1
 "elements of a line up to which it is sorted even if few are wanted"
+TOP_K_SHORT = 512  # not measured
+"the same if more are wanted than whole lines are selected from for"
 TOP_K_REDUCED = 4  # not measured
 "elements per element wanted from which selecting these beats sorting"
 TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
@@ -345,5 +349,9 @@ TOP_K_MOST_THREADS = 512  # not measured
 "threads in a selecting group, at most"
 TOP_K_SORTED_ITEMS = 16  # NVIDIA H200: 8 at 0.95 for float32 and at 0.79 for float16, 4 at 0.72 and 0.56
 "elements of a line per thread, where a group sorts it"
+TOP_K_COUNTED = 256  # NVIDIA H200: for 64 lines of 64 elements 2.6, of 256 2.1, of 512 0.9
+"elements of a line up to which, of few lines, each thread has one and counts those before it"
+TOP_K_COMPARED = 4194304  # NVIDIA H200: at most 0.9 to 2.6, with four times as many 0.7 to 1.1
+"comparisons of elements, all in all, up to which lines are few"
 TOP_K_MERGED_ITEMS = 8  # NVIDIA H200: 16 at 0.92
 "the same where tiles of it are sorted and merged"

@@ -12,6 +12,8 @@ from .planning import Planning
 from .told import Buffer, Read, Tensor, Written
 from .tuning import (
     TOP_K_ABREAST,
+    TOP_K_COMPARED,
+    TOP_K_COUNTED,
     TOP_K_FEW,
     TOP_K_GROUPS,
     TOP_K_ITEMS,
@@ -21,7 +23,9 @@ from .tuning import (
     TOP_K_MOST_THREADS,
     TOP_K_PART_THREADS,
     TOP_K_REDUCED,
+    TOP_K_SELECTED,
     TOP_K_SHORT,
+    TOP_K_SHORTEST,
     TOP_K_SORTED_ITEMS,
 )
 from .types import define_moved, define_tensor
@@ -148,7 +152,7 @@ def resources(told: TopK, source: Runs, target: Runs) -> TopKResources:
 def selecting_threads(length: int, wanted: int, entry: int) -> int:
     """Threads for each whole line to select from, or 0 if that is too long, or too many elements are wanted;
     `entry` is the bytes of a candidate."""
-    if length <= TOP_K_SHORT or wanted > TOP_K_FEW:
+    if length <= TOP_K_SHORTEST or wanted > min(TOP_K_FEW, length // TOP_K_SELECTED):
         return 0
     threads = max(TOP_K_LEAST_THREADS, tile_of(wanted), tile_of(ceil_div(length, TOP_K_ITEMS)))
     while (
@@ -228,10 +232,8 @@ def select_whole(out: Planning, told: TopK, loops: Loops, threads: int) -> None:
 def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
     """Dispatches that select from parts of lines, then from what is left, until each line is one part."""
     wanted, count = told.count, repeats(loops)
-    run = tile_of(wanted)
     nothing = Runs(told.input.buffer, told.input.buffer)
     out.define("SELECTS", 2)
-    out.define("RUN", run)
     out.share()
     source, length = nothing, told.input.sizes[told.axis]
     is_first, is_last = True, False
@@ -240,9 +242,9 @@ def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
         is_last = selectors.parts == 1
         threads = selectors.threads
         shares = 1  # of each thread; half as many again as are wanted, so that few elements pass the bound
-        while threads * shares < run or 2 * threads * shares < 3 * wanted:
+        while 2 * threads * shares < 3 * wanted:
             shares = 2 * shares
-        room = max(2 * run, threads * shares)
+        room = max(2 * tile_of(wanted), threads * shares)
         abreast = lines_abreast(told, loops, threads, room * entry_bytes(told)) if is_first else 1
         each = ceil_div(count, abreast)
         groups = grid(out, times(times(each, selectors.parts), abreast * threads), abreast * threads, 1)
@@ -274,13 +276,20 @@ def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
         source, length, is_first = target, selectors.parts * wanted, False
 
 
+def sorted_items(length: int, tile: int, lines: int) -> int:
+    """Elements per thread where groups sort tiles; a thread with one counts those before it."""
+    if tile <= TOP_K_COUNTED and times(lines, tile * tile) <= TOP_K_COMPARED:
+        return 1
+    return min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
+
+
 def sort(out: Planning, told: TopK, loops: Loops) -> None:
     """A dispatch that sorts tiles, and one for each time that the number of runs halves."""
     axis, wanted = told.axis, told.count
     length, count = told.input.sizes[axis], repeats(loops)
     most = TILE_BYTES // key_bytes(told)
     tile = min(tile_of(length), most)
-    items = min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
+    items = sorted_items(length, tile, count)
     nothing = Runs(told.input.buffer, told.input.buffer)
     out.define("SELECTS", 0)
     out.share()

@@ -1,0 +1,7 @@
+// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
+// needs: IsNan
+
+REAL Saturate(REAL x)
+{
+    return IsNan(x) ? x : x > (REAL)0 ? min(x, (REAL)1) : (REAL)0;
+}
