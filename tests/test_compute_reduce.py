@@ -203,10 +203,10 @@ def test_strides(
 @pytest.mark.parametrize("operator", ["ARGMAX", "ARGMIN"])
 @pytest.mark.parametrize("direction", ["INCREASING", "DECREASING"])
 def test_which_of_equal_elements(operator: str, direction: str, device: Any) -> None:
-    """Also of NaN, which comes before any number."""
+    """Also of NaN of any kind, which comes before any number."""
     sizes, axes = (3, 5000), [1]
     data = small(sizes).astype(np.float32)
-    data[1, [17, 300, 4000]] = math.nan
+    data[1, [17, 300, 4000]] = np.array([0x7FC00000, 0xFFFFFFFF, 0x7F800001], np.uint32).view(np.float32)
     data[2] = 0
     data[2, ::2] = -0.0
     for number, output_type in enumerate(INDICES):

@@ -23,6 +23,15 @@ def normalizations() -> Iterator[Case]:
             Axes=[3], NormalizeVariance=True, Epsilon=1e-5,
         )  # fmt: skip
 
+    def group(groups: int, channels: int, size: int, data_type: str) -> Case:
+        whole = tensor((groups, channels, size, size), data_type)
+        return drawn(
+            f"group norm {groups}x{channels}x{size}x{size} {data_type}", "MEAN_VARIANCE_NORMALIZATION1",
+            {"InputTensor": whole, "OutputTensor": whole},
+            lambda torch, x: torch.nn.functional.layer_norm(x, (channels, size, size), eps=1e-5),
+            Axes=[1, 2, 3], NormalizeVariance=True, Epsilon=1e-5,
+        )  # fmt: skip
+
     def batch(images: int, channels: int, size: int, data_type: str) -> Case:
         whole = tensor((images, channels, size, size), data_type)
         one = tensor((1, channels, 1, 1), data_type)
@@ -98,6 +107,8 @@ def normalizations() -> Iterator[Case]:
         yield batch(1, 16, 14, data_type)
         for rows, width in ((65536, 256), (16384, 1024), (4096, 4096)):
             yield layer(rows, width, data_type)
+        yield group(64, 10, 64, data_type)
+        yield group(32, 4, 512, data_type)
         yield batch(32, 64, 112, data_type)
         yield batch(32, 512, 14, data_type)
         for count, channels, size in ((1, 16, 14), (32, 64, 56)):

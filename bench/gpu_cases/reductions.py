@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .case import Case, Torch, drawn, tensor
+from .case import LARGE, Case, Torch, drawn, tensor
 
 
 def reductions() -> Iterator[Case]:
-    """Sums and extremes of channels and of planes, and the softmax of a language model's vocabulary."""
+    """Sums and extremes of channels, of planes and of columns, and the softmax of a language model's
+    vocabulary."""
     sizes = (32, 64, 112, 112)
 
     def reduced(name: str, function: str, axes: tuple[int, ...], data_type: str, torch: Torch) -> Case:
@@ -27,6 +28,12 @@ def reductions() -> Iterator[Case]:
             f"argmax of channels 8x21x512x512 {data_type}", "ARGMAX",
             {"InputTensor": scores, "OutputTensor": tensor((8, 1, 512, 512), "int64")},
             lambda torch, x: torch.argmax(x, 1, True), Axes=[1], AxisDirection="INCREASING",
+        )  # fmt: skip
+        square = tensor((LARGE, LARGE), data_type)
+        yield drawn(
+            f"argmax down {data_type}", "ARGMAX",
+            {"InputTensor": square, "OutputTensor": tensor((1, LARGE), "int64")},
+            lambda torch, x: torch.argmax(x, 0, True), Axes=[0], AxisDirection="INCREASING",
         )  # fmt: skip
         words = tensor((1, 128256), data_type)
         yield drawn(

@@ -47,6 +47,8 @@
 #define ALONG VECTOR
 #endif
 #define CHOOSES (1)  // the result is an element's index
+#define RANKS (0 || CHOOSES)  // elements are compared by rank
+#define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
 #define SHIFTS (0)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
@@ -61,10 +63,18 @@ struct Dimension
     uint reserved1;
 };
 
+#if !RANKS
+typedef INPUT_VALUE StateValue;
+#elif INPUT_BITS == 64
+typedef uint64_t StateValue;
+#else
+typedef uint StateValue;
+#endif
+
 // Partial result of a set
 struct State
 {
-    INPUT_VALUE value;
+    StateValue value;
 #if SHIFTS
     INPUT_VALUE shift;
 #endif
@@ -157,21 +167,19 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
+// An unsigned integer that sorts like x, the same for both zeros, and highest for NaN of any kind
+uint TiedRank(float x)
 {
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+    const uint bits = Bits(x), sign = (uint)((int)bits >> (32 - 1));
+    return min((((bits & 0x7fffffffu) ^ sign) - sign) + 0x7f800000u, 2 * 0x7f800000u + 1);
 }
-
-// Whether a < b; false if either is NaN, even if the compiler assumes there are none
-bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
-bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(y, x) || (IsNan(x) && !IsNan(y)); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(x); }
 OUTPUT_VALUE Each(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return y; }
 
 #if SHIFTS
@@ -186,8 +194,7 @@ INPUT_VALUE Finite(INPUT_VALUE shift)
 State Combine(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    const bool tie = !Better(a.value, b.value) && !Better(b.value, a.value);
-    if (tie ? (b.index < a.index) != DECREASING : Better(b.value, a.value))
+    if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
         return b;
     return a;
 #else
@@ -207,7 +214,7 @@ State Combine(bool shiftOnly, State a, State b)
 State Append(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+    if (DECREASING ? a.value <= b.value : a.value < b.value)
         return b;
     return a;
 #else
@@ -220,16 +227,16 @@ typedef INPUT_VALUE Item;
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-    state.value = item;
+#if SHIFTS
+    if (shiftOnly)
+    {
+        state.shift = item;
+        return state;
+    }
+#endif
+    state.value = Map(item, shift);
 #if CHOOSES
     state.index = index;
-#elif SHIFTS
-    if (shiftOnly)
-        state.shift = item;
-    else
-        state.value = Map(item, shift);
-#else
-    state.value = Map(item, shift);
 #endif
     return state;
 }
@@ -368,10 +375,12 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
+    const uint first = thread - lane * step;
     uint s;
     [unroll]
     for (s = 0; s < ABREAST; s++)
         memory[s][thread] = states.of[s];
+#if !FEW
     [unroll]
     for (uint half = LANES / 2; half > 0; half /= 2)
     {
@@ -383,10 +392,20 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
                 memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
         }
     }
+#endif
     GroupMemoryBarrierWithGroupSync();
     [unroll]
     for (s = 0; s < ABREAST; s++)
-        states.of[s] = memory[s][thread - lane * step];
+        states.of[s] = memory[s][first];
+#if FEW
+    [unroll]
+    for (uint other = 1; other < LANES; other++)
+    {
+        const State more = memory[0][first + other * step];
+        if (EVEN || other < lanes)
+            states.of[0] = Combine(shiftOnly, states.of[0], more);
+    }
+#endif
     GroupMemoryBarrierWithGroupSync();
 #endif
     return states;

@@ -46,6 +46,8 @@
 #define ALONG VECTOR
 #endif
 #define CHOOSES (0)  // the result is an element's index
+#define RANKS (0 || CHOOSES)  // elements are compared by rank
+#define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
 #define SHIFTS (1)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
@@ -60,10 +62,18 @@ struct Dimension
     uint reserved1;
 };
 
+#if !RANKS
+typedef INPUT_VALUE StateValue;
+#elif INPUT_BITS == 64
+typedef uint64_t StateValue;
+#else
+typedef uint StateValue;
+#endif
+
 // Partial result of a set
 struct State
 {
-    INPUT_VALUE value;
+    StateValue value;
 #if SHIFTS
     INPUT_VALUE shift;
 #endif
@@ -350,9 +360,9 @@ float Log(float x)
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
 #endif
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
 INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
 INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z)
 {
@@ -372,8 +382,7 @@ INPUT_VALUE Finite(INPUT_VALUE shift)
 State Combine(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    const bool tie = !Better(a.value, b.value) && !Better(b.value, a.value);
-    if (tie ? (b.index < a.index) != DECREASING : Better(b.value, a.value))
+    if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
         return b;
     return a;
 #else
@@ -393,7 +402,7 @@ State Combine(bool shiftOnly, State a, State b)
 State Append(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+    if (DECREASING ? a.value <= b.value : a.value < b.value)
         return b;
     return a;
 #else
@@ -406,16 +415,16 @@ typedef INPUT_VALUE Item;
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-    state.value = item;
+#if SHIFTS
+    if (shiftOnly)
+    {
+        state.shift = item;
+        return state;
+    }
+#endif
+    state.value = Map(item, shift);
 #if CHOOSES
     state.index = index;
-#elif SHIFTS
-    if (shiftOnly)
-        state.shift = item;
-    else
-        state.value = Map(item, shift);
-#else
-    state.value = Map(item, shift);
 #endif
     return state;
 }
@@ -554,10 +563,12 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
+    const uint first = thread - lane * step;
     uint s;
     [unroll]
     for (s = 0; s < ABREAST; s++)
         memory[s][thread] = states.of[s];
+#if !FEW
     [unroll]
     for (uint half = LANES / 2; half > 0; half /= 2)
     {
@@ -569,10 +580,20 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
                 memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
         }
     }
+#endif
     GroupMemoryBarrierWithGroupSync();
     [unroll]
     for (s = 0; s < ABREAST; s++)
-        states.of[s] = memory[s][thread - lane * step];
+        states.of[s] = memory[s][first];
+#if FEW
+    [unroll]
+    for (uint other = 1; other < LANES; other++)
+    {
+        const State more = memory[0][first + other * step];
+        if (EVEN || other < lanes)
+            states.of[0] = Combine(shiftOnly, states.of[0], more);
+    }
+#endif
     GroupMemoryBarrierWithGroupSync();
 #endif
     return states;

@@ -46,6 +46,8 @@
 #define ALONG VECTOR
 #endif
 #define CHOOSES (1)  // the result is an element's index
+#define RANKS (0 || CHOOSES)  // elements are compared by rank
+#define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
 #define SHIFTS (0)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
@@ -60,10 +62,18 @@ struct Dimension
     uint reserved1;
 };
 
+#if !RANKS
+typedef INPUT_VALUE StateValue;
+#elif INPUT_BITS == 64
+typedef uint64_t StateValue;
+#else
+typedef uint StateValue;
+#endif
+
 // Partial result of a set
 struct State
 {
-    INPUT_VALUE value;
+    StateValue value;
 #if SHIFTS
     INPUT_VALUE shift;
 #endif
@@ -148,37 +158,50 @@ Position LocateVector(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-bool IsNan(uint64_t x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
     return asuint(x);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
+// The number with this bit pattern.
+float FromBits(uint bits)
 {
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+    return asfloat(bits);
 }
 
-// Whether a < b; false if either is NaN, even if the compiler assumes there are none
-bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(int a, int b) { return a < b; }
-bool Less(uint a, uint b) { return a < b; }
-bool Less(int64_t a, int64_t b) { return a < b; }
-bool Less(uint64_t a, uint64_t b) { return a < b; }
+// What sorts the other way round: -x, or ~x of integers
+float Opposite(float x) { return FromBits(Bits(x) ^ 0x80000000u); }
+int Opposite(int x) { return ~x; }
+uint Opposite(uint x) { return ~x; }
+int64_t Opposite(int64_t x) { return ~x; }
+uint64_t Opposite(uint64_t x) { return ~x; }
+
+// An unsigned integer that sorts like x: -0 below +0, and NaN of either sign above all numbers. Comparing two takes one
+// instruction, comparing floats that may be NaN several.
+uint Rank(int x) { return (uint)x ^ 0x80000000u; }
+uint Rank(uint x) { return x; }
+uint64_t Rank(int64_t x) { return (uint64_t)x ^ 0x8000000000000000ull; }
+uint64_t Rank(uint64_t x) { return x; }
+
+// An unsigned integer that sorts like x, the same for both zeros, and highest for NaN of any kind
+uint TiedRank(float x)
+{
+    const uint bits = Bits(x), sign = (uint)((int)bits >> (32 - 1));
+    return min((((bits & 0x7fffffffu) ^ sign) - sign) + 0x7f800000u, 2 * 0x7f800000u + 1);
+}
+
+uint TiedRank(int x) { return Rank(x); }
+uint TiedRank(uint x) { return x; }
+uint64_t TiedRank(int64_t x) { return Rank(x); }
+uint64_t TiedRank(uint64_t x) { return x; }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
-bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(x, y) || (IsNan(x) && !IsNan(y)); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(Opposite(x)); }
 
 #if SHIFTS
 // The shift as the functions receive it: 0 in place of an infinity
@@ -192,8 +215,7 @@ INPUT_VALUE Finite(INPUT_VALUE shift)
 State Combine(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    const bool tie = !Better(a.value, b.value) && !Better(b.value, a.value);
-    if (tie ? (b.index < a.index) != DECREASING : Better(b.value, a.value))
+    if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
         return b;
     return a;
 #else
@@ -213,7 +235,7 @@ State Combine(bool shiftOnly, State a, State b)
 State Append(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+    if (DECREASING ? a.value <= b.value : a.value < b.value)
         return b;
     return a;
 #else
@@ -226,16 +248,16 @@ typedef INPUT_VALUE Item;
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-    state.value = item;
+#if SHIFTS
+    if (shiftOnly)
+    {
+        state.shift = item;
+        return state;
+    }
+#endif
+    state.value = Map(item, shift);
 #if CHOOSES
     state.index = index;
-#elif SHIFTS
-    if (shiftOnly)
-        state.shift = item;
-    else
-        state.value = Map(item, shift);
-#else
-    state.value = Map(item, shift);
 #endif
     return state;
 }
@@ -374,10 +396,12 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
+    const uint first = thread - lane * step;
     uint s;
     [unroll]
     for (s = 0; s < ABREAST; s++)
         memory[s][thread] = states.of[s];
+#if !FEW
     [unroll]
     for (uint half = LANES / 2; half > 0; half /= 2)
     {
@@ -389,10 +413,20 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
                 memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
         }
     }
+#endif
     GroupMemoryBarrierWithGroupSync();
     [unroll]
     for (s = 0; s < ABREAST; s++)
-        states.of[s] = memory[s][thread - lane * step];
+        states.of[s] = memory[s][first];
+#if FEW
+    [unroll]
+    for (uint other = 1; other < LANES; other++)
+    {
+        const State more = memory[0][first + other * step];
+        if (EVEN || other < lanes)
+            states.of[0] = Combine(shiftOnly, states.of[0], more);
+    }
+#endif
     GroupMemoryBarrierWithGroupSync();
 #endif
     return states;

@@ -28,7 +28,7 @@
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   STAGE      with SPLIT, what a dispatch computes: 0 partial sums for rowSlope, rowTilt, ofRow0, 1 outputs; they go
+//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowSlope, rowTilt, ofRow0, 1 outputs; they go
 //              to scratch and are added up by later dispatches; 0 without SPLIT
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
@@ -1263,7 +1263,7 @@ void WorkOnRows(uint number, uint thread)
 
     float total0 = 0;
     float total1 = 0;
-#if !SPLIT || STAGE == 0
+#if !SPLIT || TURN == 0
     for (item = start; item < end; item += LANES * UNROLL)
     {
         #if !MEAN_SINGLE
@@ -1332,7 +1332,7 @@ void WorkOnRows(uint number, uint thread)
         total0 += total0OfBlock;
         total1 += total1OfBlock;
     }
-#elif STAGE > 0
+#elif TURN > 0
     for (item = lane; item < partCount; item += LANES)
     {
         total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
@@ -1341,7 +1341,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
     total0 = JoinRow(total0, thread, lane);
     total1 = JoinRow(total1, thread, lane);
-#if SPLIT && STAGE == 0
+#if SPLIT && TURN == 0
     if (own < rowCount && lane == 0)
     {
         scratch[PartialSum(0, number % partCount, own)] = asuint(total0);

@@ -25,8 +25,8 @@
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   STAGE      with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCentre, 1 partial sums for
-//              rowVariance, ofRow0, 2 outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
+//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCentre, rowVariance, ofRow0, 1
+//              outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
@@ -1497,6 +1497,12 @@ uint PartialSum(uint sum, uint part, uint row)
     return (sum * partCount + part) * rowCount + row;
 }
 
+// The elements in a part of a row
+float ElementsOf(uint part)
+{
+    return (float)((min((part + 1) * partVectors, rowVectors) - part * partVectors) * VECTOR);
+}
+
 groupshared float rowMemory[NUM_THREADS];
 
 // The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
@@ -1583,7 +1589,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
     float total0 = 0;
-#if !SPLIT || STAGE == 0
+#if !SPLIT || TURN == 0
     for (item = start; item < end; item += LANES * UNROLL)
     {
         #if !SCALE_SINGLE
@@ -1636,25 +1642,29 @@ void WorkOnRows(uint number, uint thread)
         }
         total0 += total0OfBlock;
     }
-#elif STAGE > 0
+#elif TURN > 0
     for (item = lane; item < partCount; item += LANES)
     {
         total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
     }
 #endif
     total0 = JoinRow(total0, thread, lane);
-#if SPLIT && STAGE == 0
+#if SPLIT && TURN == 0
     if (own < rowCount && lane == 0)
     {
         scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
     }
-    return;
 #endif
     const float rowMean = total0 / Convert(product2, (REAL_VALUE)0);
     const float rowCentre = useMean != 0 ? rowMean : (REAL_VALUE)0.0f;
 
     float total1 = 0;
-#if !SPLIT || STAGE == 1
+    float differences = 0;
+    float centre = rowCentre;
+#if SPLIT && TURN == 0
+    centre = total0 / ElementsOf(number % partCount);
+#endif
+#if !SPLIT || TURN == 0
     for (item = start; item < end; item += LANES * UNROLL)
     {
         #if !SCALE_SINGLE
@@ -1674,6 +1684,7 @@ void WorkOnRows(uint number, uint thread)
         }
 #endif
         float total1OfBlock = 0;
+        float differencesOfBlock = 0;
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -1701,23 +1712,31 @@ void WorkOnRows(uint number, uint thread)
                     #else
                     const float biasElement = biasSpread[u][k];
                     #endif
-                    total1OfBlock += (inputElement - rowCentre) * (inputElement - rowCentre);
+                    const float difference = inputElement - centre;
+                    differencesOfBlock += difference;
+                    total1OfBlock += difference * difference;
                 }
             }
         }
         total1 += total1OfBlock;
+        differences += differencesOfBlock;
     }
-#elif STAGE > 1
+#elif TURN > 0
     for (item = lane; item < partCount; item += LANES)
     {
         total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
+        const float away = asfloat(scratch[PartialSum(2, item, min(own, rowCount - 1))]) - centre;
+        total1 += away * (2 * asfloat(scratch[PartialSum(3, item, min(own, rowCount - 1))]) + ElementsOf(item) * away);
     }
 #endif
     total1 = JoinRow(total1, thread, lane);
-#if SPLIT && STAGE == 1
+#if SPLIT && TURN == 0
+    differences = JoinRow(differences, thread, lane);
     if (own < rowCount && lane == 0)
     {
         scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
+        scratch[PartialSum(2, number % partCount, own)] = asuint(centre);
+        scratch[PartialSum(3, number % partCount, own)] = asuint(differences);
     }
     return;
 #endif

@@ -48,6 +48,8 @@
 #define ALONG VECTOR
 #endif
 #define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is an element's index
+#define RANKS (FUNCTION == 7 || FUNCTION == 8 || CHOOSES)  // elements are compared by rank
+#define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
 #define SHIFTS (FUNCTION == 6)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
@@ -62,10 +64,18 @@ struct Dimension
     uint reserved1;
 };
 
+#if !RANKS
+typedef INPUT_VALUE StateValue;
+#elif INPUT_BITS == 64
+typedef uint64_t StateValue;
+#else
+typedef uint StateValue;
+#endif
+
 // Partial result of a set
 struct State
 {
-    INPUT_VALUE value;
+    StateValue value;
 #if SHIFTS
     INPUT_VALUE shift;
 #endif
@@ -176,10 +186,7 @@ uint Abs(uint x) { return x; }
 uint64_t Abs(uint64_t x) { return x; }
 
 // No integer is NaN.
-bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-bool IsNan(uint64_t x) { return false; }
 
 // The larger of two numbers, either of them if one is NaN: cheaper than Max
 float Larger(float x, float y) { return max(x, y); }
@@ -201,17 +208,24 @@ bool Less(uint a, uint b) { return a < b; }
 bool Less(int64_t a, int64_t b) { return a < b; }
 bool Less(uint64_t a, uint64_t b) { return a < b; }
 
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-uint Max(uint a, uint b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
-uint64_t Max(uint64_t a, uint64_t b) { return max(a, b); }
+// The number of a rank; the second argument says of which type
+float OfRank(uint rank, float type)
+{
+    const int order = (int)(rank - (0x7f800000u + 1));
+    return FromBits((uint)order ^ ((uint)(order >> (32 - 1)) & 0x7fffffffu));
+}
 
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-uint Min(uint a, uint b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
+int OfRank(uint rank, int type) { return (int)(rank ^ 0x80000000u); }
+uint OfRank(uint rank, uint type) { return rank; }
+int64_t OfRank(uint64_t rank, int64_t type) { return (int64_t)(rank ^ 0x8000000000000000ull); }
+uint64_t OfRank(uint64_t rank, uint64_t type) { return rank; }
+
+// What sorts the other way round: -x, or ~x of integers
+float Opposite(float x) { return FromBits(Bits(x) ^ 0x80000000u); }
+int Opposite(int x) { return ~x; }
+uint Opposite(uint x) { return ~x; }
+int64_t Opposite(int64_t x) { return ~x; }
+uint64_t Opposite(uint64_t x) { return ~x; }
 
 // x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
 // 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
@@ -226,6 +240,33 @@ int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : 
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
 uint64_t Quotient(uint64_t x, uint64_t y) { return y == 0 ? 0 : x / max(y, (uint64_t)1); }
+
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
+int Order(float x)
+{
+    const int bits = (int)Bits(x);
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
+}
+
+// An unsigned integer that sorts like x: -0 below +0, and NaN of either sign above all numbers. Comparing two takes one
+// instruction, comparing floats that may be NaN several.
+uint Rank(float x) { return (uint)Order(x) + (0x7f800000u + 1); }
+uint Rank(int x) { return (uint)x ^ 0x80000000u; }
+uint Rank(uint x) { return x; }
+uint64_t Rank(int64_t x) { return (uint64_t)x ^ 0x8000000000000000ull; }
+uint64_t Rank(uint64_t x) { return x; }
+
+// An unsigned integer that sorts like x, the same for both zeros, and highest for NaN of any kind
+uint TiedRank(float x)
+{
+    const uint bits = Bits(x), sign = (uint)((int)bits >> (32 - 1));
+    return min((((bits & 0x7fffffffu) ^ sign) - sign) + 0x7f800000u, 2 * 0x7f800000u + 1);
+}
+
+uint TiedRank(int x) { return Rank(x); }
+uint TiedRank(uint x) { return x; }
+uint64_t TiedRank(int64_t x) { return Rank(x); }
+uint64_t TiedRank(uint64_t x) { return x; }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -249,29 +290,6 @@ bool IsInfinity(float x)
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
-}
-
-// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
-}
-
-// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
-// and modulo 2^WORD_BITS, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
-
-// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 // For halves, functions are only as exact as half precision can show.
@@ -315,6 +333,9 @@ float Sqrt(float x)
     return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : result;
 }
 #else
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
 float AtanhTail(float z)
@@ -460,54 +481,54 @@ float Sqrt(float x)
 }
 #endif
 #if FUNCTION == 0  // ARGMAX
-bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(y, x) || (IsNan(x) && !IsNan(y)); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(x); }
 #elif FUNCTION == 1  // ARGMIN
-bool Better(INPUT_VALUE x, INPUT_VALUE y) { return Less(x, y) || (IsNan(x) && !IsNan(y)); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(Opposite(x)); }
 #elif FUNCTION == 2  // AVERAGE
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Quotient(x, count); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Quotient(x, count); }
 #elif FUNCTION == 3  // L1
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return Abs(x); }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return Abs(x); }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
 #elif FUNCTION == 4  // L2
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Sqrt(x); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Sqrt(x); }
 #elif FUNCTION == 5  // LOG_SUM
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
 #elif FUNCTION == 6  // LOG_SUM_EXP
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x) + y; }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x) + y; }
 INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
 INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z)
 {
     return Less((INPUT_VALUE)0, x) ? x * ExpShifted(y - z) : x;
 }
 #elif FUNCTION == 7  // MAX
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return Max(x, y); }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return Rank(x); }
+StateValue Merge(StateValue x, StateValue y) { return max(x, y); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return OfRank(x, (INPUT_VALUE)0); }
 #elif FUNCTION == 8  // MIN
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return Min(x, y); }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return Rank(Opposite(x)); }
+StateValue Merge(StateValue x, StateValue y) { return max(x, y); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Opposite(OfRank(x, (INPUT_VALUE)0)); }
 #elif FUNCTION == 9  // MULTIPLY
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x * y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Merge(StateValue x, StateValue y) { return x * y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
 #elif FUNCTION == 10  // SUM
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
 #elif FUNCTION == 11  // SUM_SQUARE
-INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
-INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
-INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
+StateValue Merge(StateValue x, StateValue y) { return x + y; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
 #endif
 
 #if SHIFTS
@@ -522,8 +543,7 @@ INPUT_VALUE Finite(INPUT_VALUE shift)
 State Combine(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    const bool tie = !Better(a.value, b.value) && !Better(b.value, a.value);
-    if (tie ? (b.index < a.index) != DECREASING : Better(b.value, a.value))
+    if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
         return b;
     return a;
 #else
@@ -543,7 +563,7 @@ State Combine(bool shiftOnly, State a, State b)
 State Append(bool shiftOnly, State a, State b)
 {
 #if CHOOSES
-    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+    if (DECREASING ? a.value <= b.value : a.value < b.value)
         return b;
     return a;
 #else
@@ -556,16 +576,16 @@ typedef INPUT_VALUE Item;
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-    state.value = item;
+#if SHIFTS
+    if (shiftOnly)
+    {
+        state.shift = item;
+        return state;
+    }
+#endif
+    state.value = Map(item, shift);
 #if CHOOSES
     state.index = index;
-#elif SHIFTS
-    if (shiftOnly)
-        state.shift = item;
-    else
-        state.value = Map(item, shift);
-#else
-    state.value = Map(item, shift);
 #endif
     return state;
 }
@@ -704,10 +724,12 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
+    const uint first = thread - lane * step;
     uint s;
     [unroll]
     for (s = 0; s < ABREAST; s++)
         memory[s][thread] = states.of[s];
+#if !FEW
     [unroll]
     for (uint half = LANES / 2; half > 0; half /= 2)
     {
@@ -719,10 +741,20 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
                 memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
         }
     }
+#endif
     GroupMemoryBarrierWithGroupSync();
     [unroll]
     for (s = 0; s < ABREAST; s++)
-        states.of[s] = memory[s][thread - lane * step];
+        states.of[s] = memory[s][first];
+#if FEW
+    [unroll]
+    for (uint other = 1; other < LANES; other++)
+    {
+        const State more = memory[0][first + other * step];
+        if (EVEN || other < lanes)
+            states.of[0] = Combine(shiftOnly, states.of[0], more);
+    }
+#endif
     GroupMemoryBarrierWithGroupSync();
 #endif
     return states;

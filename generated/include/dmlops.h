@@ -22937,7 +22937,7 @@ typedef struct dmlops_plan_RowsPass {
     int64_t each;
     int64_t of_rows;
     int64_t output;
-    int64_t stages;
+    int64_t turns;
     int64_t sums;
 } dmlops_plan_RowsPass;
 
@@ -23910,7 +23910,7 @@ typedef struct dmlops_plan_Sets {
     int64_t extent;
     int is_across;
     int is_single;
-    int64_t rereads;
+    int is_reread;
 } dmlops_plan_Sets;
 
 typedef struct dmlops_plan_Sharing {
@@ -25008,7 +25008,7 @@ DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets);
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t longest);
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
@@ -31821,7 +31821,7 @@ DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops
 
 /* The sets that neighbouring threads work on. */
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int is_few = (sets->rereads > 0) && !sets->is_single;
+    int is_few = sets->is_reread && !sets->is_single;
     int64_t most = is_few ? 16 : 32;
     return sets->is_across ? dmlops_min(most, dmlops_plan_power_of_two(planning, sets->number)) : 1;
 }
@@ -31832,18 +31832,20 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     int64_t most = 512;
     int64_t number = dmlops_multiply(sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
     int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
-    int64_t unroll = is_whole ? 8 : 4;
+    int64_t abreast = dmlops_plan_neighbours(planning, sets);
+    int is_long = sets->extent > dmlops_multiply(dmlops_divide(most, abreast), 8);
+    int is_deep = sets->is_across && sets->is_single && sets->is_reread && is_long;
+    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
     int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
         && (dmlops_multiply(number, lanes) < 65536))) {
         unroll = dmlops_divide(unroll, 2);
         lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     }
-    int64_t abreast = dmlops_plan_neighbours(planning, sets);
     lanes = dmlops_min(dmlops_divide(most, abreast), dmlops_plan_power_of_two(planning, lanes));
     int64_t least = sets->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && ((sets->rereads == 0) && (lanes > least) &&
-        (dmlops_multiply(number, lanes) >= 524288))) {
+    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) && (dmlops_multiply(number,
+        lanes) >= 524288))) {
         lanes = dmlops_divide(lanes, 2);
         unroll = 8;
     }
@@ -31854,25 +31856,26 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The vectors in a part of a set: all of them if sets are short, or enough to saturate a GPU. Where elements are read
-   again, splitting takes a dispatch more each time, and pays only for fewer sets. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
+   largest group takes at most `longest` rounds of loads. Where elements are read again, splitting takes another
+   dispatch, and pays only for fewer sets. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t longest) {
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, sets, sets->extent, &sharing);
     int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
     int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
         sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_divide(512, dmlops_plan_neighbours(planning, sets)), 4);
-    int64_t least = sets->is_across ? most : 512;
+    int64_t most = dmlops_multiply(dmlops_divide(512, dmlops_plan_neighbours(planning, sets)), sharing.unroll);
+    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
     int64_t enough = 512;
     int64_t saturating = 512;
-    int64_t rounds = 3;
-    if ((sets->rereads > 0) && sets->is_across && sets->is_single) {
+    int64_t rounds = longest;
+    if (sets->is_reread && sets->is_across && sets->is_single) {
         enough = 132;
-        rounds = 8;
+        rounds = 4;
     } else {
-        if (sets->rereads > 0) {
-            enough = dmlops_divide(132, dmlops_add(1, sets->rereads));
+        if (sets->is_reread) {
+            enough = dmlops_divide(132, 2);
             saturating = 1024;
         }
     }
@@ -32033,7 +32036,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_2);
         reduced.items[dmlops_item(planning, -1, reduced.count)] = made_2;
     }
-    int64_t rereads = (told->is_each || told->shifts) ? 1 : 0;
+    int is_reread = told->is_each || told->shifts;
     dmlops_plan_Sets sets;
     dmlops_plan_Loop_16_copy(&sets.kept, &kept);
     dmlops_plan_Loop_16_copy(&sets.reduced, &reduced);
@@ -32041,7 +32044,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     sets.extent = dmlops_plan_repeats(planning, &reduced);
     sets.is_across = is_across;
     sets.is_single = vector == 1;
-    sets.rereads = rereads;
+    sets.is_reread = is_reread;
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     for (int64_t each_3 = 0; each_3 < told->switches.count; ++each_3) {
@@ -32051,7 +32054,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)is_across);
     dmlops_out_share(planning);
-    int64_t extent = dmlops_plan_part_extent(planning, &sets);
+    int64_t extent = dmlops_plan_part_extent(planning, &sets, 3);
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     const dmlops_plan_Buffer * source = &told->input.buffer;
     const dmlops_plan_Buffer * target = &told->output.buffer;
@@ -32357,8 +32360,8 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* One dispatch. If rows are split, one for the partial sums of each stage of statistics and one for the outputs; the
-   definition's own passes if tensors do not fit together. */
+/* One dispatch. If rows are split, one for each turn of partial sums and one for the outputs; the definition's own
+   passes if tensors do not fit together. */
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
@@ -32383,7 +32386,6 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         &made_2);
     dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
     int is_across = dmlops_plan_are_across(planning, &found.kept, &vectors);
-    int64_t rereads = dmlops_max(shader->rows.stages, 1);
     int is_single = found.vector == 1;
     dmlops_plan_Sets sets;
     dmlops_plan_Loop_16_copy(&sets.kept, &found.kept);
@@ -32392,19 +32394,19 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     sets.extent = dmlops_plan_repeats(planning, &vectors);
     sets.is_across = is_across;
     sets.is_single = is_single;
-    sets.rereads = rereads;
+    sets.is_reread = 1;
     int has_statistics = told->reduced.count > 0;
-    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
+    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets, 5) : sets.extent;
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, &sets, extent, &sharing);
     if (!has_statistics) {
         extent = dmlops_min(extent, dmlops_multiply(dmlops_multiply(4, sharing.lanes), sharing.unroll));
     }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
-    int64_t stages = (has_statistics && (parts > 1)) ? shader->rows.stages : 0;
+    int64_t turns = (has_statistics && (parts > 1)) ? shader->rows.turns : 0;
     if (shader->kept.count > 0) {
         dmlops_plan_Buffer made_3;
-        made_3 = dmlops_out_scratch(planning, (stages > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
+        made_3 = dmlops_out_scratch(planning, (turns > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
             shader->rows.sums), sets.number), parts) : 8, 0);
         dmlops_out_write(planning, &made_3);
     }
@@ -32422,8 +32424,8 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), found.kept.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), vectors.count);
-    if (shader->rows.stages > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT"), (int64_t)(stages > 0));
+    if (shader->rows.turns > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT"), (int64_t)(turns > 0));
     }
     dmlops_out_share(planning);
     dmlops_plan_int_16 made_4;
@@ -32452,12 +32454,12 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16_copy(&params.steps, &made_4);
     dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_6);
     dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_7);
-    for (int64_t stage = 0; stage < dmlops_add(stages, 1); ++stage) {
-        if (shader->rows.stages > 0) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+    for (int64_t turn = 0; turn < dmlops_add(turns, 1); ++turn) {
+        if (shader->rows.turns > 0) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), turn);
         }
         dmlops_put_RowsParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, stage > 0);
+        dmlops_out_dispatch(planning, &groups, turn > 0);
     }
 }
 
@@ -35969,7 +35971,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3, 2, 2},
+    {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -37488,7 +37490,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3, 2, 2},
+    {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -39315,7 +39317,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {4, 0, 15, 0, 16, 96, 4, 2, 2},
+    {4, 0, 15, 0, 16, 96, 4, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},
@@ -41602,7 +41604,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3, 2, 2},
+    {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1},

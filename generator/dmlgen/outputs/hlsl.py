@@ -298,7 +298,7 @@ def _form(
     steps = {
         step.case: {
             name: printer.print(_shifted(node) if "shift" in step.expressions else node)
-            for name, node in step.expressions.items()
+            for name, node in _by_rank(step.expressions).items()
         }
         for step in schedule.steps
     }
@@ -320,6 +320,24 @@ def _form(
             plans.record(f"{record}Resources"), {name: tensor.name for name, tensor in role.items()}
         ),
     )
+
+
+def _by_rank(steps: Mapping[str, ir.Expr]) -> Mapping[str, ir.Expr]:
+    """The steps to the greatest or least element, or to its place, by ranks of elements."""
+
+    def turned(node: ir.Expr) -> ir.Expr:
+        return ir.Call("opposite", (node,), node.type) if is_least else node
+
+    match steps:
+        case {"better": ir.Logic("or", (ir.Compare(op=">" | "<" as op, left=x), _)), **others}:
+            is_least = op == "<"
+            return {**others, "tied_rank": ir.Call("tied_rank", (turned(x),), ir.INT)}
+        case {"combine": ir.Call("max" | "min" as kind, (x, y)), **others} if "map" not in steps:
+            is_least = kind == "min"
+            found = ir.substitute(others.pop("finish", x), {x: turned(ir.Call("of_rank", (x,), x.type))})
+            rank = ir.Call("rank", (turned(x),), ir.INT)
+            return {**others, "rank": rank, "combine": ir.Call("max", (x, y), ir.INT), "finish": found}
+    return steps
 
 
 def _shifted(node: ir.Expr) -> ir.Expr:

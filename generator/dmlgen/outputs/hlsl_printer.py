@@ -265,6 +265,8 @@ class HlslPrinter(StatementPrinter):
                 limits = f"{macro(plain(name))}_LOWEST, {macro(plain(name))}_HIGHEST"
                 quantized = f"{self._use('Quantize')}({self._value(item)}, {limits})"
                 return f"({self.element_type(node.type)}){quantized}"
+            case ir.Call(function="of_rank", arguments=(rank,)):
+                return f"{self._use('OfRank')}({self.print(rank)}, ({self.element_type(node.type)})0)"
             case ir.Call(function="difference", arguments=(left, right, _)):
                 operands = f"{self.print(left)}, {self.print(right)}"
                 return f"{self._use('Difference')}({operands}, ({self.element_type(node.type)})0)"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
@@ -15,11 +15,32 @@ from dmlgen.schedules.rows import Rows
 
 
 @dataclass(frozen=True)
+class Around:
+    """That a stage has one sum, over the squares of `difference`, an element's from `centre`, a statistic;
+    `total` is the sum of the elements.
+
+    Over n elements, it is the sum of the squares of their differences from another number m, plus n times the
+    square of m's own difference from the centre, plus twice the product of that and the sum of the elements'
+    differences from m. This holds for any m, so sums over parts of a row need not wait for the centre: they
+    are around the mean of the part, to be small. (Chan, Golub and LeVeque, "Updating Formulae and a Pairwise
+    Algorithm for Computing Sample Variances", 1979; there, differences from the mean add up to 0, as they
+    would here if it were not rounded.)
+    """
+
+    centre: str
+    total: str
+    difference: str
+
+
+@dataclass(frozen=True)
 class Stage:
-    """Sums over a row that are computed together, and numbers computed from them; all by name, as texts."""
+    """Sums over a row that are computed together, and numbers computed from them; all by name, as texts. If
+    rows are split, dispatch `turn` computes the sums of parts."""
 
     sums: tuple[tuple[str, str], ...]
     statistics: tuple[tuple[str, str], ...]
+    turn: int
+    around: Around | None = None
 
 
 @dataclass(frozen=True)
@@ -71,17 +92,25 @@ class RowsPass(FormPass):
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         (record,) = super().records
-        return ({**record, "stages": len(self.summing), "sums": len(self.sums)},)
+        return ({**record, "turns": len(self.turns), "sums": len(self.sums)},)
 
     @property
-    def summing(self) -> tuple[Stage, ...]:
-        """The stages that have sums."""
-        return tuple(stage for stage in self.stages if stage.sums)
+    def turns(self) -> Sequence[Sequence[str]]:
+        """The statistics that each dispatch computes sums for, if rows are split."""
+        summing = [stage for stage in self.stages if stage.sums]
+        return [
+            [name for stage in summing if stage.turn == turn for name, _ in stage.statistics]
+            for turn in sorted({stage.turn for stage in summing})
+        ]
 
     @property
     def sums(self) -> tuple[str, ...]:
-        """The names of all sums."""
-        return tuple(name for stage in self.stages for name, _ in stage.sums)
+        """The names of all that is kept of a part of a row."""
+        return tuple(name for stage in self.stages for name in self.sums_of(stage))
+
+    def sums_of(self, stage: Stage) -> Sequence[str]:
+        """The same for one stage."""
+        return [*(name for name, _ in stage.sums), *(("centre", "differences") if stage.around else ())]
 
     @property
     def told(self) -> Mapping[str, ir.Expr]:
@@ -156,22 +185,45 @@ class _RowsPrinter:
         """The statistics in stages: those whose sums do not depend on others of the same stage."""
         stages: list[Stage] = []
         known: set[ir.Expr] = set()  # statistics of the current stage
-        count = 0
+        terms: dict[str, ir.Expr] = {}  # of sums, by name
         for one in self._rows.statistics:
             needed = {part for body in one.sums for part in ir.walk(body)}
             if not stages or needed & known:
-                stages.append(Stage((), ()))
+                stages.append(Stage((), (), 0))
                 known = set()
-            totals = [f"total{count + place}" for place in range(len(one.sums))]
-            count += len(totals)
+            totals = [f"total{len(terms) + place}" for place in range(len(one.sums))]
+            terms |= zip(totals, one.sums, strict=True)
             named: dict[ir.Expr, ir.Expr] = {
                 _local(f"total{place}"): _local(name) for place, name in enumerate(totals)
             }
             sums = zip(totals, map(self._text, one.sums), strict=True)
             value = self._text(ir.substitute(one.value, named))
-            stages[-1] = Stage((*stages[-1].sums, *sums), (*stages[-1].statistics, (one.name, value)))
+            stages[-1] = Stage((*stages[-1].sums, *sums), (*stages[-1].statistics, (one.name, value)), 0)
             known.add(_local(one.name))
-        return tuple(stages)
+        return tuple(self._in_turns(stages, terms))
+
+    def _in_turns(self, stages: Iterable[Stage], terms: Mapping[str, ir.Expr]) -> Iterator[Stage]:
+        """The stages with their turns: a later one than that of the stage before, unless it is around one of
+        its statistics."""
+        before = Stage((), (), 0)
+        for stage in stages:
+            around = None if before.around else self._around(before, stage, terms)
+            turn = before.turn if around or not before.sums else before.turn + 1
+            before = replace(stage, turn=turn, around=around)
+            yield before
+
+    def _around(self, before: Stage, stage: Stage, terms: Mapping[str, ir.Expr]) -> Around | None:
+        """What the only sum of a stage is around, if that is a statistic of the stage before."""
+        match [terms[name] for name, _ in stage.sums]:
+            case [ir.Binary("*", ir.Binary("-", element, ir.Local(name=centre)) as left, right)] if (
+                left == right
+            ):
+                total = next((name for name, _ in before.sums if terms[name] == element), None)
+                if total is not None and centre in dict(before.statistics):
+                    return Around(
+                        centre, total, self._text(ir.substitute(left, {left.right: _local("centre")}))
+                    )
+        return None
 
     def _is_in(self, name: str, *values: ir.Expr) -> bool:
         """Whether values need the elements of a tensor."""

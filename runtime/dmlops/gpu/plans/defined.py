@@ -70,7 +70,7 @@ class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
     bit for each tensor that is read, `single` for those with one element, `each` and `of_rows` for outputs as
     large as that tensor and for those with an entry per row. `output` is one of the former. Statistics take
-    `sums` over a row, in so many `stages`: later ones depend on earlier ones."""
+    `sums` over a row; if rows are split, those over parts take so many `turns`."""
 
     number: int
     source: int
@@ -79,7 +79,7 @@ class RowsPass(NamedTuple):
     each: int
     of_rows: int
     output: int
-    stages: int
+    turns: int
     sums: int
 
 

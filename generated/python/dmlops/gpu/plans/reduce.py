@@ -96,8 +96,7 @@ class Sets(NamedTuple):
     """Sets of elements: loops from set to set, and over the vectors of a set; and the counts of both.
 
     `is_across`: adjacent elements belong to different sets, and vectors to several of them. `is_single`:
-    elements are loaded one by one. `rereads`: how often the elements of a set are needed again after they are
-    first read.
+    elements are loaded one by one. `is_reread`: the elements of a set are needed again.
     """
 
     kept: Loops
@@ -106,7 +105,7 @@ class Sets(NamedTuple):
     extent: int
     is_across: bool
     is_single: bool
-    rereads: int
+    is_reread: bool
 
 
 class Sharing(NamedTuple):
@@ -135,7 +134,7 @@ def are_across(kept: Loops, reduced: Loops) -> bool:
 
 def neighbours(sets: Sets) -> int:
     """The sets that neighbouring threads work on."""
-    is_few = sets.rereads > 0 and not sets.is_single
+    is_few = sets.is_reread and not sets.is_single
     most = REDUCTION_REREAD_NEIGHBOURS if is_few else REDUCTION_NEIGHBOURS
     return min(most, power_of_two(sets.number)) if sets.is_across else 1
 
@@ -145,33 +144,36 @@ def shared(sets: Sets, extent: int) -> Sharing:
     most = REDUCTION_MOST_THREADS
     number = sets.number * ceil_div(sets.extent, extent)
     is_whole = not sets.is_across and extent <= most * REDUCTION_WHOLE_UNROLL
-    unroll = REDUCTION_WHOLE_UNROLL if is_whole else REDUCTION_UNROLL
+    abreast = neighbours(sets)
+    is_long = sets.extent > most // abreast * REDUCTION_WHOLE_UNROLL
+    is_deep = sets.is_across and sets.is_single and sets.is_reread and is_long
+    unroll = REDUCTION_WHOLE_UNROLL if is_whole or is_deep else REDUCTION_UNROLL
     lanes = ceil_div(extent, unroll)
     while is_whole and unroll > 1 and 2 * lanes <= most and number * lanes < REDUCTION_THREADS:
         unroll //= 2
         lanes = ceil_div(extent, unroll)
-    abreast = neighbours(sets)
     lanes = min(most // abreast, power_of_two(lanes))
     least = 1 if sets.is_across else REDUCTION_LEAST_THREADS
-    while sets.rereads == 0 and lanes > least and number * lanes >= 2 * REDUCTION_BUSY:
+    while not sets.is_reread and lanes > least and number * lanes >= 2 * REDUCTION_BUSY:
         lanes //= 2
         unroll = REDUCTION_WHOLE_UNROLL
     return Sharing(extent, unroll, lanes, max(abreast * lanes, REDUCTION_LEAST_THREADS))
 
 
-def part_extent(sets: Sets) -> int:
-    """The vectors in a part of a set: all of them if sets are short, or enough to saturate a GPU. Where
-    elements are read again, splitting takes a dispatch more each time, and pays only for fewer sets."""
+def part_extent(sets: Sets, longest: int) -> int:
+    """The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are
+    short: the largest group takes at most `longest` rounds of loads. Where elements are read again, splitting
+    takes another dispatch, and pays only for fewer sets."""
     sharing = shared(sets, sets.extent)
     groups = ceil_div(sets.number * sharing.lanes, sharing.threads)
     parts = ceil_div(sets.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
-    most = REDUCTION_MOST_THREADS // neighbours(sets) * REDUCTION_UNROLL
-    least = most if sets.is_across else REDUCTION_LEAST_THREADS * REDUCTION_UNROLL
-    enough, saturating, rounds = REDUCTION_GROUPS, REDUCTION_GROUPS, REDUCTION_LONG
-    if sets.rereads > 0 and sets.is_across and sets.is_single:
+    most = REDUCTION_MOST_THREADS // neighbours(sets) * sharing.unroll
+    least = most if sets.is_across else REDUCTION_LEAST_THREADS * sharing.unroll
+    enough, saturating, rounds = REDUCTION_GROUPS, REDUCTION_GROUPS, longest
+    if sets.is_reread and sets.is_across and sets.is_single:
         enough, rounds = MULTIPROCESSORS, REDUCTION_SINGLE_LONG
-    elif sets.rereads > 0:
-        enough, saturating = MULTIPROCESSORS // (1 + sets.rereads), REDUCTION_REREAD_GROUPS
+    elif sets.is_reread:
+        enough, saturating = MULTIPROCESSORS // 2, REDUCTION_REREAD_GROUPS
     if sets.extent > most * rounds and groups < enough:
         parts = max(min(ceil_div(saturating, groups), ceil_div(sets.extent, least)), parts)
     if parts == 1:
@@ -245,8 +247,8 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
         kept[-1] = in_steps(kept[-1], vector)
     else:
         reduced[-1] = in_steps(reduced[-1], vector)
-    rereads = 1 if told.is_each or told.shifts else 0
-    sets = Sets(kept, reduced, repeats(kept), repeats(reduced), is_across, vector == 1, rereads)
+    is_reread = told.is_each or told.shifts
+    sets = Sets(kept, reduced, repeats(kept), repeats(reduced), is_across, vector == 1, is_reread)
     define_tensor(out, told.input)
     define_tensor(out, told.output)
     for switch in told.switches:
@@ -255,7 +257,7 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
     out.define("ACROSS", int(is_across))
     out.share()
 
-    extent = part_extent(sets)
+    extent = part_extent(sets, REDUCTION_LONG)
     parts = ceil_div(sets.extent, extent)
     source, target = told.input.buffer, told.output.buffer
     if parts == 1:

@@ -31,7 +31,7 @@ from .loops import (
 from .planning import Planning
 from .reduce import Sets, are_across, part_extent, shared
 from .told import Sizes
-from .tuning import ROWS_PART
+from .tuning import ROWS_LONG, ROWS_PART
 
 
 class RowsParams(NamedTuple):
@@ -171,8 +171,8 @@ def of_tensors(loops: Loops) -> Dimensions:
 
 
 def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """One dispatch. If rows are split, one for the partial sums of each stage of statistics and one for the
-    outputs; the definition's own passes if tensors do not fit together."""
+    """One dispatch. If rows are split, one for each turn of partial sums and one for the outputs; the
+    definition's own passes if tensors do not fit together."""
     if told.is_double or not fits(told, shader):
         plan_definition(out, told, shader)
         return
@@ -183,18 +183,17 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     vectors: Loops = found.reduced[:-1]
     vectors.append(in_steps(found.reduced[-1], found.vector))
     is_across = are_across(found.kept, vectors)
-    rereads = max(shader.rows.stages, 1)
     is_single = found.vector == 1
-    sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, is_single, rereads)
+    sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, is_single, True)
     has_statistics = len(told.reduced) > 0
-    extent = part_extent(sets) if has_statistics else sets.extent
+    extent = part_extent(sets, ROWS_LONG) if has_statistics else sets.extent
     sharing = shared(sets, extent)
     if not has_statistics:
         extent = min(extent, ROWS_PART * sharing.lanes * sharing.unroll)
     parts = ceil_div(sets.extent, extent)
-    stages = shader.rows.stages if has_statistics and parts > 1 else 0
+    turns = shader.rows.turns if has_statistics and parts > 1 else 0
     if len(shader.kept) > 0:
-        out.write(out.scratch(4 * shader.rows.sums * sets.number * parts if stages > 0 else 8))
+        out.write(out.scratch(4 * shader.rows.sums * sets.number * parts if turns > 0 else 8))
     all_parts = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
     groups = grid(out, all_parts * sharing.threads, sharing.threads, 1)
     out.define("PASS", shader.rows.number)
@@ -206,8 +205,8 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     out.define("VECTOR", found.vector)
     out.define("KEPT_RANK", len(found.kept))
     out.define("REDUCED_RANK", len(vectors))
-    if shader.rows.stages > 0:
-        out.define("SPLIT", int(stages > 0))
+    if shader.rows.turns > 0:
+        out.define("SPLIT", int(turns > 0))
     out.share()
     params = RowsParams(
         known.lists,
@@ -223,7 +222,7 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
         of_tensors(found.kept),
         of_tensors(vectors),
     )
-    for stage in range(stages + 1):
-        if shader.rows.stages > 0:
-            out.define("STAGE", stage)
-        out.dispatch(params, groups, stage > 0)
+    for turn in range(turns + 1):
+        if shader.rows.turns > 0:
+            out.define("TURN", turn)
+        out.dispatch(params, groups, turn > 0)
