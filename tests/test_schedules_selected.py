@@ -1,4 +1,4 @@
-"""Which outputs add up selected terms."""
+"""Which outputs add up selected terms, and which have lanes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.selected import Selected
 from schedule_cases import Variant
 from whole_registry import whole_registry
@@ -17,6 +18,15 @@ def test_gradients_of_sampling_add_up_selected_terms() -> None:
     assert {name: (list(form.tests), form.apart) for name, form in found.items()} == {
         "ROI_ALIGN_GRAD": ([0, 2, 3], 1)
     }
+
+
+def test_sampled_regions_have_lanes() -> None:
+    """All of them channels of the image."""
+    found = {one.name: form for one in whole_registry().operators if (form := one.form(Lanes))}
+    expected = ("OutputTensor", "InputTensor", 1, 1)
+    assert {
+        name: (form.output, form.tensor, form.apart, form.place) for name, form in found.items()
+    } == dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1", "ROI_POOLING"), expected)
 
 
 SECTION = """compute:
@@ -57,3 +67,32 @@ def test_selected_terms_are_found(term: str, condition: str, tmp_path: Path) -> 
 )
 def test_terms_that_nearly_are_selected_are_not(term: str, condition: str, tmp_path: Path) -> None:
     assert variant(tmp_path, SUM.format(term, condition)).operator.form(Selected) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sum(InputTensor[[r, at[1], at[2], at[3]]] * f(r) for r in range(RoiCount))",
+        "max(InputTensor[[0, at[1]] + p] for p in box(at[2:])) if f(at[0]) > 0 else 0",
+        "InputTensor[[0, at[1], at[2], 0]] / sum(f(r) for r in range(RoiCount))",
+    ],
+    ids=["sum", "greatest", "quotient"],
+)
+def test_lanes_are_found(value: str, tmp_path: Path) -> None:
+    assert variant(tmp_path, value).operator.form(Lanes) is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sum(InputTensor[[r, at[1], 0, at[3]]] * f(at[1]) for r in range(RoiCount))",
+        "sum(InputTensor[[r, at[1] + 1, 0, 0]] for r in range(RoiCount))",
+        "sum(InputTensor[[r, at[1], at[1], 0]] for r in range(RoiCount))",
+        "sum(abs(InputTensor[[r, at[1], 0, 0]]) for r in range(RoiCount))",
+        "sum(f(r) for r in range(RoiCount) if InputTensor[[r, at[1], 0, 0]] > 0)",
+        "max(InputTensor[[0, at[1]] + p] for p in box(at[1:3]))",
+    ],
+    ids=["other weights", "shifted", "twice", "of a function", "in a condition", "another box"],
+)
+def test_what_nearly_has_lanes_has_none(value: str, tmp_path: Path) -> None:
+    assert variant(tmp_path, value).operator.form(Lanes) is None

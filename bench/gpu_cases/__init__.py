@@ -16,6 +16,7 @@ from .quantizing import quantizing
 from .recurrents import recurrents
 from .reductions import reductions
 from .regions import regions
+from .scatters import scatters
 from .squares import squares
 from .tops import tops
 
@@ -36,5 +37,6 @@ def cases() -> Iterator[Case]:
     yield from functions()
     yield from quantizing()
     yield from regions()
+    yield from scatters()
     yield from reductions()
     yield from tops()

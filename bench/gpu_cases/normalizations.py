@@ -52,6 +52,20 @@ def normalizations() -> Iterator[Case]:
             lambda torch, x: torch.nn.functional.local_response_norm(x, 5, 1e-2, 0.75, 1.0),
             CrossChannel=True, LocalSize=5, Alpha=1e-2, Beta=0.75, Bias=1.0,
         )  # fmt: skip
+
+        def local_gradient(torch: Any, x: Any, g: Any) -> Any:
+            def around(values: Any) -> Any:
+                window = (5, 1, 1), 1, (2, 0, 0)
+                return torch.nn.functional.avg_pool3d(values[:, None], *window)[:, 0]
+
+            base = 1 + 1e-2 * around(x * x)
+            return g * base**-0.75 - 2 * 1e-2 * 0.75 * x * around(g * x * base**-1.75)
+
+        yield drawn(
+            f"local response gradient {shown}", "LOCAL_RESPONSE_NORMALIZATION_GRAD",
+            {"InputTensor": whole, "InputGradientTensor": whole, "OutputGradientTensor": whole},
+            local_gradient, CrossChannel=True, LocalSize=5, Alpha=1e-2, Beta=0.75, Bias=1.0,
+        )  # fmt: skip
         yield drawn(
             f"softmax of channels {shown}", "ACTIVATION_SOFTMAX1", across,
             lambda torch, x: torch.softmax(x, 1), Axes=[1],

@@ -1,4 +1,4 @@
-"""Gradients of regions sampled from images."""
+"""Regions sampled from images, and their gradients."""
 
 from __future__ import annotations
 
@@ -13,21 +13,59 @@ HEIGHT, WIDTH = 200, 304
 
 
 def regions() -> Iterator[Case]:
-    """The gradient of regions as a detector samples them, in 7 x 7 cells of 2 x 2 samples."""
+    """Regions as a detector samples them, in 7 x 7 cells of 2 x 2 samples, and their gradient."""
+
+    def located(count: int, data_type: str) -> dict[str, np.ndarray]:
+        """Random regions in the image."""
+        rng = np.random.default_rng(3)
+        first = rng.random((count, 2)) * 130
+        last = first + rng.random((count, 2)) * 60 + 5
+        return {
+            "ROITensor": np.concatenate([first, last], 1).astype(data_type),
+            "BatchIndicesTensor": np.zeros(count, np.uint32),
+        }
+
+    def described(count: int, data_type: str) -> dict[str, Any]:
+        """What both operators are told of regions."""
+        return {
+            "ROITensor": tensor((count, 4), data_type), "BatchIndicesTensor": tensor((count,), "uint32"),
+            "ReductionFunction": "AVERAGE", "InterpolationMode": "LINEAR",
+            "SpatialScaleX": 1.0, "SpatialScaleY": 1.0,
+            "InputPixelOffset": 0.5, "OutputPixelOffset": -0.5,
+            "MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2, "AlignRegionsToCorners": False,
+        }  # fmt: skip
+
+    def sampled(count: int, channels: int, data_type: str) -> Case:
+        image = tensor((1, channels, HEIGHT, WIDTH), data_type)
+        results = tensor((count, channels, 7, 7), data_type)
+
+        def by_grid(torch: Any, x: Any, corners: Any, batches: Any) -> Any:
+            """In single precision: halves cannot tell all places in the image apart."""
+            sample = (torch.arange(14, device=x.device) + 0.5) / 14
+            first, last = corners[:, :2, None].float(), corners[:, 2:, None].float()
+            places = first + (last - first) * sample
+            across = (places[:, 0] * (2 / WIDTH) - 1)[:, None, :].expand(count, 14, 14)
+            down = (places[:, 1] * (2 / HEIGHT) - 1)[:, :, None].expand(count, 14, 14)
+            grid = torch.stack([across, down], 3).view(1, count * 14, 14, 2)
+            taken = torch.nn.functional.grid_sample(x.float(), grid, "bilinear", "border", False)
+            cells = torch.nn.functional.avg_pool2d(taken, 2).view(channels, count, 7, 7)
+            return cells.transpose(0, 1).to(x.dtype)
+
+        return Case(
+            f"roi align {count}x{channels}x7x7 {data_type}",
+            "ROI_ALIGN1",
+            {
+                "InputTensor": image, **described(count, data_type),
+                "OutOfBoundsInputValue": 0.0, "OutputTensor": results,
+            },
+            lambda: {"InputTensor": uniform(image["Sizes"], data_type), **located(count, data_type)},
+            by_grid,
+            size_of(image, results),
+        )  # fmt: skip
 
     def gradient(count: int, channels: int, data_type: str) -> Case:
         image = tensor((1, channels, HEIGHT, WIDTH), data_type)
         results = tensor((count, channels, 7, 7), data_type)
-
-        def arrays() -> dict[str, np.ndarray]:
-            rng = np.random.default_rng(3)
-            first = rng.random((count, 2)) * 150
-            last = first + rng.random((count, 2)) * 60 + 5
-            return {
-                "InputGradientTensor": uniform(results["Sizes"], data_type),
-                "ROITensor": np.concatenate([first, last], 1).astype(data_type),
-                "BatchIndicesTensor": np.zeros(count, np.uint32),
-            }
 
         def by_products(torch: Any, g: Any, corners: Any, batches: Any) -> Any:
             """With the weights of columns and rows as matrices."""
@@ -46,18 +84,17 @@ def regions() -> Iterator[Case]:
             f"roi align gradient {count}x{channels}x7x7 {data_type}",
             "ROI_ALIGN_GRAD",
             {
-                "InputGradientTensor": results, "ROITensor": tensor((count, 4), data_type),
-                "BatchIndicesTensor": tensor((count,), "uint32"), "OutputGradientTensor": image,
-                "ReductionFunction": "AVERAGE", "InterpolationMode": "LINEAR",
-                "SpatialScaleX": 1.0, "SpatialScaleY": 1.0,
-                "InputPixelOffset": 0.5, "OutputPixelOffset": -0.5,
-                "MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2, "AlignRegionsToCorners": False,
+                "InputGradientTensor": results, **described(count, data_type), "OutputGradientTensor": image,
             },
-            arrays,
+            lambda: {
+                "InputGradientTensor": uniform(results["Sizes"], data_type), **located(count, data_type),
+            },
             by_products,
             size_of(image, results),
         )  # fmt: skip
 
     for data_type in ("float32", "float16"):
+        yield sampled(1, 16, data_type)
+        yield sampled(512, 256, data_type)
         yield gradient(1, 16, data_type)
         yield gradient(128, 256, data_type)

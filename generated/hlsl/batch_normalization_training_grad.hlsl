@@ -48,6 +48,7 @@
 //   OutputBiasGradientTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
@@ -433,18 +434,19 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
+// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
+// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last)
+bool AdvanceRow(inout List at, List first, List last, int row)
 {
     bool carries = true;
     [unroll]
     for (int d = 6; d >= 0; d--)
     {
-        if (d < last.length - 1 && carries)
+        if (d < row && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -906,13 +908,13 @@ REAL_VALUE SumOf(List at)
 {
     const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
     const List rFirst = Zeros(rLast.length);
-    const int rRow = RowOf(rLast);
+    const int rRow = EXTENT_ROW;
     REAL_VALUE result = (REAL_VALUE)0;
     List r = rFirst;
     [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast))
+    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
     {
-        const int rEnd = RowEnd(rLast);
+        const int rEnd = RowEnd(rLast, rRow);
         [loop]
         for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
         {
@@ -941,13 +943,13 @@ REAL_VALUE SumOf2(List at)
 {
     const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
     const List rFirst = Zeros(rLast.length);
-    const int rRow = RowOf(rLast);
+    const int rRow = EXTENT_ROW;
     REAL_VALUE result = (REAL_VALUE)0;
     List r = rFirst;
     [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast))
+    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
     {
-        const int rEnd = RowEnd(rLast);
+        const int rEnd = RowEnd(rLast, rRow);
         [loop]
         for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
         {

@@ -12,8 +12,7 @@
 // outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Base
-//              1 OutputTensor
+//              0 OutputTensor
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -23,6 +22,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
@@ -35,7 +35,6 @@
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
-[[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -44,20 +43,18 @@ struct Dimension
     uint shift;
 };
 
-[[vk::binding(3, 0)]] cbuffer Params : register(b0)
+[[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptBaseSizes[2];
     int4 before[2];
     int4 span[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptBaseFirst;
     float bias;
     float alpha;
     int localSize;
@@ -287,18 +284,19 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
+// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
+// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last)
+bool AdvanceRow(inout List at, List first, List last, int row)
 {
     bool carries = true;
     [unroll]
     for (int d = 6; d >= 0; d--)
     {
-        if (d < last.length - 1 && carries)
+        if (d < row && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -608,36 +606,6 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
     StoreOutput(OffsetInOutput(at), entry);
 }
 
-REAL_VALUE ReadKeptBase(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_BASE_SIZES_LENGTH; d++)
-    {
-        const int size = keptBaseSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptBaseFirst + place * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
-#else
-    return asfloat(scratch[place]);
-#endif
-}
-
-void WriteKeptBase(uint number, REAL_VALUE entry)
-{
-    const uint place = (uint)keptBaseFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-}
-
 List Region(List c, List w)
 {
     List result = (List)0;
@@ -652,13 +620,13 @@ REAL_VALUE SumOf(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
     const List wFirst = Zeros(wLast.length);
-    const int wRow = RowOf(wLast);
+    const int wRow = SPAN_ROW;
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
-        const int wEnd = RowEnd(wLast);
+        const int wEnd = RowEnd(wLast, wRow);
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
@@ -670,6 +638,11 @@ REAL_VALUE SumOf(List at)
         }
     }
     return result;
+}
+
+REAL_VALUE Base(List at)
+{
+    return (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * SumOf(at);
 }
 
 #define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
@@ -696,10 +669,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Base
-    WriteKeptBase(first + item, (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * SumOf(at));
-#elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((REAL_VALUE)ReadInput(at) / Pow(ReadKeptBase(at), (REAL_VALUE)beta),
+#if PASS == 0  // OutputTensor
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((REAL_VALUE)ReadInput(at) / Pow(Base(at), (REAL_VALUE)beta),
         OUTPUT_BITS));
 #endif
 }

@@ -451,18 +451,19 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
+// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
+// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last)
+bool AdvanceRow(inout List at, List first, List last, int row)
 {
     bool carries = true;
     [unroll]
     for (int d = 6; d >= 0; d--)
     {
-        if (d < last.length - 1 && carries)
+        if (d < row && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];

@@ -52,6 +52,7 @@
 //   OutputIndicesTensor: UINT64, UINT32
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   X_LOWEST   least value of InputTensor's data type
@@ -365,18 +366,19 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
+// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
+// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last)
+bool AdvanceRow(inout List at, List first, List last, int row)
 {
     bool carries = true;
     [unroll]
     for (int d = 6; d >= 0; d--)
     {
-        if (d < last.length - 1 && carries)
+        if (d < row && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -636,13 +638,13 @@ INPUT_VALUE MaxOf(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
-    const int wRow = RowOf(wLast);
+    const int wRow = WINDOW_SIZE_ROW;
     INPUT_VALUE result = (INPUT_VALUE)INPUT_LOWEST;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
-        const int wEnd = RowEnd(wLast);
+        const int wEnd = RowEnd(wLast, wRow);
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
@@ -659,13 +661,13 @@ bool AnyOf(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
-    const int wRow = RowOf(wLast);
+    const int wRow = WINDOW_SIZE_ROW;
     bool result = false;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
-        const int wEnd = RowEnd(wLast);
+        const int wEnd = RowEnd(wLast, wRow);
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
@@ -679,15 +681,15 @@ List GreatestAt(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
-    const int wRow = RowOf(wLast);
+    const int wRow = WINDOW_SIZE_ROW;
     List result = wFirst;
     INPUT_VALUE best = (INPUT_VALUE)0;
     bool found = false;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast))
+    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
-        const int wEnd = RowEnd(wLast);
+        const int wEnd = RowEnd(wLast, wRow);
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {

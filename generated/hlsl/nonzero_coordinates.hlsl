@@ -24,6 +24,7 @@
 //   STAGE      0 to count per block, 1 to scan the counts, 2 to write
 //   MAGNITUDE  mask of the bits that make an element nonzero: all but the sign of floats, else all
 //   RANK       dimensions of InputTensor, 1 to 8
+//   COLUMNS    of a row: the last dimensions of the coordinate
 //   ITEMS      elements per thread, 1 or more; a block has ITEMS * NUM_THREADS
 //   NUM_THREADS  threads in a group
 //
@@ -50,11 +51,11 @@ struct Dimension
     uint count;  // elements of the input
     uint groupColumns;  // thread groups along x
     uint blocks;
-    uint columns;  // of a row: the last dimensions of the coordinate
     uint rowStride;
     uint columnStride;
     uint reserved0;
     uint reserved1;
+    uint reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -188,47 +189,65 @@ void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 #endif
 }
 
-// The last `columns` entries of an element's coordinate
-void WriteRow(uint row, uint item)
+// Of the block's elements: first which are nonzero, then the numbers of those that are
+groupshared uint marks[NUM_THREADS * ITEMS + NUM_THREADS * ITEMS / 32];
+
+// The place of an entry: threads that read ITEMS adjacent ones each shall not meet in a memory bank
+uint Padded(uint entry) { return entry + entry / 32; }
+
+void StoreColumn(uint row, uint column, uint coordinate)
 {
+    StoreOutputCoordinates(row * rowStride + column * columnStride, coordinate);
+}
+
+// An element's coordinate along dimension `wanted`
+uint CoordinateOf(uint item, uint wanted)
+{
+    uint found = 0;
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
-        const uint column = d + columns - RANK;
-        if (column < columns)
-            StoreOutputCoordinates(row * rowStride + column * columnStride, item - rest * dimensions[d].size);
+        if ((uint)d == wanted)
+            found = item - rest * dimensions[d].size;
         item = rest;
     }
+    return found;
 }
 #endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint block = group.y * groupColumns + group.x;
+    const uint block = group.y * groupColumns + group.x, first = block * NUM_THREADS * ITEMS;
     if (block >= blocks)
         return;
 
-#if STAGE == 0
-    // interleaved, so that loads coalesce: counting needs no order
-    const uint first = block * NUM_THREADS * ITEMS + thread;
-    const uint apart = NUM_THREADS;
-#else
-    const uint first = (block * NUM_THREADS + thread) * ITEMS;
-    const uint apart = 1;
-#endif
     bool found[ITEMS];
     uint own = 0;
     uint i;
     [unroll]
-    for (i = 0; i < ITEMS; i++)
+    for (i = 0; i < ITEMS; i++)  // interleaved, so that loads coalesce
     {
+        const uint item = first + i * NUM_THREADS + thread;
         found[i] = false;
-        if (first + i * apart < count)
-            found[i] = IsNonzero(first + i * apart);
+        if (item < count)
+            found[i] = IsNonzero(item);
         own += found[i];
     }
+#if STAGE == 2
+    [unroll]
+    for (i = 0; i < ITEMS; i++)
+        marks[Padded(i * NUM_THREADS + thread)] = found[i];
+    GroupMemoryBarrierWithGroupSync();
+    own = 0;
+    [unroll]
+    for (i = 0; i < ITEMS; i++)  // adjacent ones, so that their order is that of threads
+    {
+        found[i] = marks[Padded(thread * ITEMS + i)] != 0;
+        own += found[i];
+    }
+#endif
     uint before;
     uint all;
     ScanGroup(thread, own, before, all);
@@ -236,15 +255,27 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (thread == 0)
         starts[block] = all;
 #else
-    uint row = starts[block] + before;
-    const uint rows = starts[blocks];
     [unroll]
     for (i = 0; i < ITEMS; i++)
-    {
         if (found[i])
-            WriteRow(row++, first + i);
-        if (first + i >= rows && first + i < count)
-            WriteRow(first + i, 0);
+            marks[before++] = thread * ITEMS + i;
+    GroupMemoryBarrierWithGroupSync();
+
+    // Adjacent threads write adjacent columns.
+    const uint start = starts[block], rows = starts[blocks];
+    uint entry;
+    [loop]
+    for (entry = thread; entry < all * COLUMNS; entry += NUM_THREADS)
+    {
+        const uint row = entry / COLUMNS, column = entry - row * COLUMNS;
+        StoreColumn(start + row, column, CoordinateOf(first + marks[row], column + RANK - COLUMNS));
+    }
+    const uint begin = max(first, rows), end = max(begin, min(first + NUM_THREADS * ITEMS, count));
+    [loop]
+    for (entry = thread; entry < (end - begin) * COLUMNS; entry += NUM_THREADS)
+    {
+        const uint row = entry / COLUMNS;
+        StoreColumn(begin + row, entry - row * COLUMNS, 0);
     }
 #endif
 }

@@ -338,18 +338,19 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
+// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
+// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last)
+bool AdvanceRow(inout List at, List first, List last, int row)
 {
     bool carries = true;
     [unroll]
     for (int d = 6; d >= 0; d--)
     {
-        if (d < last.length - 1 && carries)
+        if (d < row && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -665,6 +666,24 @@ INPUT_VALUE ReadInput(List at)
 #endif
 }
 
+// The elements at a coordinate and at the next three along dimension 1, all clamped to the tensor
+float4 ReadLanesInput(List at)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        if (d != 1)
+            offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
+    float4 elements;
+    [unroll]
+    for (int lane = 0; lane < 4; lane++)
+    {
+        const int place = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
+        elements[lane] = LoadInput(offset + (uint)place * (uint)inputStrides[0][1]);
+    }
+    return elements;
+}
+
 ROI_VALUE LoadROI(uint offset)
 {
 #if ROI_BITS < 16
@@ -856,6 +875,16 @@ void WriteKeptPaces(uint number, REAL_VALUE entry)
 #endif
 }
 
+float4 Max(float4 x, float4 y)
+{
+    return float4(Max(x[0], y[0]), Max(x[1], y[1]), Max(x[2], y[2]), Max(x[3], y[3]));
+}
+
+float4 Min(float4 x, float4 y)
+{
+    return float4(Min(x[0], y[0]), Min(x[1], y[1]), Min(x[2], y[2]), Min(x[3], y[3]));
+}
+
 precise REAL_VALUE Corner(int r, int j)
 {
     return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0));
@@ -964,7 +993,7 @@ int64_t Near(REAL_VALUE x)
     return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
 }
 
-REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
+float4 Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
@@ -972,19 +1001,19 @@ REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
         const int iFirst = Narrow(Low(y));
         const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
-        REAL_VALUE result = (REAL_VALUE)0;
+        float4 result = (float4)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
             {
-                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (float4)ReadLanesInput(Listed(Batch(r), c, i, j));
             }
         }
         return result;
     }
-    return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
+    return (float4)ReadLanesInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
 
 REAL_VALUE Outside()
@@ -992,7 +1021,7 @@ REAL_VALUE Outside()
     return (REAL_VALUE)outOfBoundsInputValue;
 }
 
-REAL_VALUE Read(int r, int c, List o, List s)
+float4 Read(int r, int c, List o, List s)
 {
     if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
     {
@@ -1006,17 +1035,17 @@ List Grid(int r)
     return Listed(Samples(r, 0), Samples(r, 1));
 }
 
-REAL_VALUE SumOf(List at)
+float4 SumOf(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
     const int sRow = RowOf(sLast);
-    REAL_VALUE result = (REAL_VALUE)0;
+    float4 result = (float4)0;
     List s = sFirst;
     [loop]
-    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
+    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
     {
-        const int sEnd = RowEnd(sLast);
+        const int sEnd = RowEnd(sLast, sRow);
         [loop]
         for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
         {
@@ -1026,7 +1055,7 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-REAL_VALUE Chosen2(List at)
+float4 Chosen2(List at)
 {
     if (isAverage != 0)
     {
@@ -1035,12 +1064,12 @@ REAL_VALUE Chosen2(List at)
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
     const int sRow = RowOf(sLast);
-    REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
+    float4 result = (REAL_VALUE)asfloat(0xff800000u);
     List s = sFirst;
     [loop]
-    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
+    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
     {
-        const int sEnd = RowEnd(sLast);
+        const int sEnd = RowEnd(sLast, sRow);
         [loop]
         for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
         {
@@ -1073,13 +1102,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Numbered(first + item);
+    List at = Numbered(first + item);
 #if PASS == 0  // Starts, Lengths, Samples, Paces
     WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
     WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
     WriteKeptPaces(first + item, Chosen(at));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_BITS));
+    at.entries[1] *= 4;  // a thread computes four elements along dimension 1
+    const float4 lanes = Chosen2(at);
+    [unroll]
+    for (int lane = 0; lane < 4; lane++)
+    {
+        if (at.entries[1] < outputSizes[0][1])
+            WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(lanes[lane], OUTPUT_BITS));
+        at.entries[1]++;
+    }
 #endif
 }

@@ -35,6 +35,9 @@
 //   OutputROIGradientTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
@@ -104,9 +107,7 @@ struct Dimension
     int corners;
     float outputPixelOffset;
     float inputPixelOffset;
-    int isLinear;
     int batches;
-    int isAverage;
     int roiCount;
     int corners2;
 };
@@ -364,18 +365,19 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
+// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
+// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last)
+bool AdvanceRow(inout List at, List first, List last, int row)
 {
     bool carries = true;
     [unroll]
     for (int d = 6; d >= 0; d--)
     {
-        if (d < last.length - 1 && carries)
+        if (d < row && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -1131,7 +1133,7 @@ REAL_VALUE Share(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
-        if (isLinear != 0)
+        if (IS_LINEAR_BOUND)
         {
             return Hat(HeldIn(r, d, o, s), i);
         }
@@ -1183,7 +1185,7 @@ int64_t Low(REAL_VALUE x)
 
 precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
     {
         const int jFirst = Narrow(Low(x));
         const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
@@ -1233,9 +1235,9 @@ List FirstGreatest(List at)
     bool found = false;
     List s = sFirst;
     [loop]
-    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
+    for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
     {
-        const int sEnd = RowEnd(sLast);
+        const int sEnd = RowEnd(sLast, sRow);
         [loop]
         for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
         {
@@ -1258,7 +1260,7 @@ REAL_VALUE OfSample(List at, int r, List o, List s)
 
 REAL_VALUE Part2(List at, int r, List o)
 {
-    if (isAverage != 0)
+    if (IS_AVERAGE_BOUND)
     {
         return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
             * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
@@ -1275,7 +1277,7 @@ precise REAL_VALUE Share2(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
-        if (isLinear != 0)
+        if (IS_LINEAR_BOUND)
         {
             return Hat2(HeldIn2(r, d, o, s), i);
         }
@@ -1295,7 +1297,7 @@ precise REAL_VALUE OfSample2(List at, int r, List o, List s)
 
 bool Reaches(List at, int r, List o)
 {
-    return isAverage != 0 || Less((REAL_VALUE)0.0f,
+    return IS_AVERAGE_BOUND || Less((REAL_VALUE)0.0f,
         OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
 }
 
@@ -1303,7 +1305,7 @@ REAL_VALUE SumOf3(List at)
 {
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
-    const int oRow = RowOf(oLast);
+    const int oRow = INPUT_GRADIENT_SIZES2_ROW;
     const int rFirst = 0;
     const int rLast = roiCount;
     REAL_VALUE result = (REAL_VALUE)0;
@@ -1314,9 +1316,9 @@ REAL_VALUE SumOf3(List at)
         {
             List o = oFirst;
             [loop]
-            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast))
+            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
             {
-                const int oEnd = RowEnd(oLast);
+                const int oEnd = RowEnd(oLast, oRow);
                 [loop]
                 for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
                 {
@@ -1340,7 +1342,7 @@ int Region(List at)
 
 REAL_VALUE PartOf(List at, int c, List o, List s)
 {
-    if (isAverage != 0)
+    if (IS_AVERAGE_BOUND)
     {
         return (REAL_VALUE)1.0f / Convert(Multiplied(Grid(Region(at))), (REAL_VALUE)0);
     }
@@ -1477,28 +1479,28 @@ bool Live(List at, List o, List s)
 
 REAL_VALUE Chosen2(List at)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
     {
         const List sLast = Grid(Region(at));
         const List sFirst = Zeros(sLast.length);
         const int sRow = RowOf(sLast);
         const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
         const List pFirst = Zeros(pLast.length);
-        const int pRow = RowOf(pLast);
+        const int pRow = INPUT_GRADIENT_SIZES3_ROW;
         REAL_VALUE result = (REAL_VALUE)0;
         List p = pFirst;
         [loop]
-        for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast))
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
         {
-            const int pEnd = RowEnd(pLast);
+            const int pEnd = RowEnd(pLast, pRow);
             [loop]
             for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
             {
                 List s = sFirst;
                 [loop]
-                for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast))
+                for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
                 {
-                    const int sEnd = RowEnd(sLast);
+                    const int sEnd = RowEnd(sLast, sRow);
                     [loop]
                     for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
                     {
@@ -1525,71 +1527,61 @@ uint Bits(uint row, uint coordinate)
     return scratch[(uint)selection[0][0] + row * (uint)selection[0][3] + coordinate];
 }
 
+#if PASS < 8
+groupshared uint words[NUM_THREADS / 32];
+
 #if PASS == 6
-uint Passing(uint row, int coordinate)
+bool IsSet(uint number, int coordinate)
 {
     const uint terms = (uint)roiCount * (uint)Multiplied(ListOf(inputGradientSizes2[0], inputGradientSizes2[1],
         INPUT_GRADIENT_SIZES2_LENGTH));
+    if (number >= terms)
+        return false;
+    const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
+    const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
+    const List o = Unflat((int)(number - oAbove * oCount), oLast);
+    number = oAbove;
+    const int r = (int)number;
     List at = Zeros(OUTPUT_GRADIENT_SIZES_LENGTH);
-    uint found = 0;
-    at.entries[0] = coordinate;
-    [loop]
-    for (uint bit0 = 0; coordinate >= 0 && coordinate < outputGradientSizes[0][0] && bit0 < 32; bit0++)
+    if (coordinate < outputGradientSizes[0][0])
     {
-        uint number = 32 * row + bit0;
-        if (number >= terms)
-            break;
-        const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
-        const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
-        const List o = Unflat((int)(number - oAbove * oCount), oLast);
-        number = oAbove;
-        const int r = (int)number;
-        if (Batch(r) == Entry(at, 0))
-            found |= 1u << bit0;
+        at.entries[0] = coordinate;
+        return Batch(r) == Entry(at, 0);
     }
     coordinate -= outputGradientSizes[0][0];
-    at.entries[2] = coordinate;
-    [loop]
-    for (uint bit2 = 0; coordinate >= 0 && coordinate < outputGradientSizes[0][2] && bit2 < 32; bit2++)
+    if (coordinate < outputGradientSizes[0][2])
     {
-        uint number = 32 * row + bit2;
-        if (number >= terms)
-            break;
-        const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
-        const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
-        const List o = Unflat((int)(number - oAbove * oCount), oLast);
-        number = oAbove;
-        const int r = (int)number;
-        if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))))
-            found |= 1u << bit2;
+        at.entries[2] = coordinate;
+        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))));
     }
     coordinate -= outputGradientSizes[0][2];
-    at.entries[3] = coordinate;
-    [loop]
-    for (uint bit3 = 0; coordinate >= 0 && coordinate < outputGradientSizes[0][3] && bit3 < 32; bit3++)
+    if (coordinate < outputGradientSizes[0][3])
     {
-        uint number = 32 * row + bit3;
-        if (number >= terms)
-            break;
-        const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
-        const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
-        const List o = Unflat((int)(number - oAbove * oCount), oLast);
-        number = oAbove;
-        const int r = (int)number;
-        if (Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)))))
-            found |= 1u << bit3;
+        at.entries[3] = coordinate;
+        return Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
     }
-    coordinate -= outputGradientSizes[0][3];
-    return found;
+    return false;
 }
-#elif PASS == 7
-uint Passing(uint row, int coordinate)
+#else
+bool IsSet(uint number, int coordinate)
 {
-    uint found = 0;
-    [loop]
-    for (uint bit = 0; bit < 32 && 32 * row + bit < (uint)selection[0][1]; bit++)
-        found |= Bits(32 * row + bit, (uint)coordinate) != 0 ? 1u << bit : 0;
-    return found;
+    return number < (uint)selection[0][1] && Bits(number, (uint)coordinate) != 0;
+}
+#endif
+
+// Writes NUM_THREADS / 32 words, one bit per thread
+void WriteBits(uint group, uint thread)
+{
+    const uint own = thread % (NUM_THREADS / 32), bit = thread / (NUM_THREADS / 32);
+    const uint item = group * (NUM_THREADS / 32) + own, row = DivideBySize(item, sizes[1]);
+    if (bit == 0)
+        words[own] = 0;
+    GroupMemoryBarrierWithGroupSync();
+    if (item < count && IsSet(32 * row + bit, (int)(item - row * sizes[1].size)))
+        InterlockedOr(words[own], 1u << bit);
+    GroupMemoryBarrierWithGroupSync();
+    if (bit == 0 && item < count)
+        scratch[(uint)selection[0][0] + first + item] = words[own];
 }
 #else
 uint Common(uint row, uint coordinates[3])
@@ -1677,14 +1669,12 @@ List Numbered(uint number)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS >= 6
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(item);
-#if PASS == 8
-    AddSelected(at);
+#if PASS < 8
+    WriteBits(group.y * groupColumns + group.x, thread);
 #else
-    scratch[(uint)selection[0][0] + first + item] = Passing((uint)at.entries[0], at.entries[1]);
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item < count)
+        AddSelected(Numbered(item));
 #endif
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;

@@ -313,18 +313,19 @@ bool Advance(inout List at, List first, List last)
     return !carries;
 }
 
-// Rows of a box run along its last dimension: its index, and where rows end. A box of rank 0 has one row of length 1.
+// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
+// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last) { return last.length > 0 ? last.entries[RowOf(last)] : 1; }
+int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last)
+bool AdvanceRow(inout List at, List first, List last, int row)
 {
     bool carries = true;
     [unroll]
     for (int d = 6; d >= 0; d--)
     {
-        if (d < last.length - 1 && carries)
+        if (d < row && carries)
         {
             at.entries[d]++;
             carries = at.entries[d] >= last.entries[d];
@@ -526,6 +527,24 @@ INPUT_VALUE ReadInput(List at)
 #endif
 }
 
+// The elements at a coordinate and at the next three along dimension 1, all clamped to the tensor
+float4 ReadLanesInput(List at)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        if (d != 1)
+            offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
+    float4 elements;
+    [unroll]
+    for (int lane = 0; lane < 4; lane++)
+    {
+        const int place = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
+        elements[lane] = LoadInput(offset + (uint)place * (uint)inputStrides[0][1]);
+    }
+    return elements;
+}
+
 ROI_VALUE LoadROI(uint offset)
 {
 #if ROI_BITS < 16
@@ -579,6 +598,16 @@ uint OffsetInOutput(List at)
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
     StoreOutput(OffsetInOutput(at), entry);
+}
+
+float4 Max(float4 x, float4 y)
+{
+    return float4(Max(x[0], y[0]), Max(x[1], y[1]), Max(x[2], y[2]), Max(x[3], y[3]));
+}
+
+float4 Min(float4 x, float4 y)
+{
+    return float4(Min(x[0], y[0]), Min(x[1], y[1]), Min(x[2], y[2]), Min(x[3], y[3]));
 }
 
 int64_t Corner(List at, int j)
@@ -637,23 +666,23 @@ int Batch(List at)
     return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), inputSizesEntry), 0);
 }
 
-REAL_VALUE Chosen(List at)
+float4 Chosen(List at)
 {
     if (AllOf(at))
     {
         const List pLast = Last(at);
         const List pFirst = First(at);
         const int pRow = RowOf(pLast);
-        REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
+        float4 result = (REAL_VALUE)asfloat(0xff800000u);
         List p = pFirst;
         [loop]
-        for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast))
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
         {
-            const int pEnd = RowEnd(pLast);
+            const int pEnd = RowEnd(pLast, pRow);
             [loop]
             for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
             {
-                result = Max(result, (REAL_VALUE)ReadInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
+                result = Max(result, (float4)ReadLanesInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
             }
         }
         return result;
@@ -684,8 +713,16 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Numbered(first + item);
+    List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Chosen(at), OUTPUT_BITS));
+    at.entries[1] *= 4;  // a thread computes four elements along dimension 1
+    const float4 lanes = Chosen(at);
+    [unroll]
+    for (int lane = 0; lane < 4; lane++)
+    {
+        if (at.entries[1] < outputSizes[0][1])
+            WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(lanes[lane], OUTPUT_BITS));
+        at.entries[1]++;
+    }
 #endif
 }

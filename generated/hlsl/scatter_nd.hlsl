@@ -11,7 +11,7 @@
 // order, so that the result does not depend on the order of threads. Either `winners` is cleared as a whole, and two
 // dispatches choose the updates and write all elements; or, if updates are few, only the entries that updates target
 // are cleared, the updates are chosen, all elements are copied, and the chosen updates are written. Sizes and strides
-// are in elements.
+// are in elements; a run of them that is contiguous everywhere may count as one, of up to 128 bits (uint4).
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,

@@ -22913,6 +22913,7 @@ typedef struct dmlops_plan_Pass {
     int is_along;
     int64_t box_list;
     int64_t box_tensor;
+    int64_t apart;
 } dmlops_plan_Pass;
 
 typedef struct dmlops_plan_ContractedPass {
@@ -23004,6 +23005,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Pass_list passes;
     dmlops_plan_text_list lists;
     int64_t float_lists;
+    int64_t boxes;
     dmlops_plan_int_list divisors;
     dmlops_plan_text_list bounds;
     int64_t float_numbers;
@@ -23786,7 +23788,6 @@ typedef struct dmlops_plan_NonzeroParams {
     int64_t count;
     int64_t groupColumns;
     int64_t blocks;
-    int64_t columns;
     int64_t rowStride;
     int64_t columnStride;
     dmlops_plan_Dimension_16 dimensions;
@@ -24347,7 +24348,6 @@ DMLOPS_CALLED void dmlops_put_NonzeroParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_word(planning, record->blocks);
-    dmlops_put_word(planning, record->columns);
     dmlops_put_word(planning, record->rowStride);
     dmlops_put_word(planning, record->columnStride);
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
@@ -24648,6 +24648,7 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24813,14 +24814,14 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
+DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
+    int64_t lanes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
 DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
 DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const dmlops_plan_Selection* selection,
     int64_t first, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size);
-DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
-    dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25042,6 +25043,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
 DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
     dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
+DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16* outputs,
+    const dmlops_plan_Loop_16* updates, const dmlops_plan_Lookup_8* lookups);
+DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
+    dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
@@ -26464,7 +26469,7 @@ DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int
     if (is_signed) {
         return (bits == 64) ? "int64_t" : ((bits == 32) ? "int" : "int16_t");
     }
-    return (bits == 64) ? "uint64_t" : ((bits == 32) ? "uint" : "uint16_t");
+    return (bits == 128) ? "uint4" : ((bits == 64) ? "uint64_t" : ((bits == 32) ? "uint" : "uint16_t"));
 }
 
 /* The type in which an element is computed. */
@@ -26476,7 +26481,7 @@ DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int6
     if (is_signed) {
         return (bits == 64) ? "int64_t" : "int";
     }
-    return (bits == 64) ? "uint64_t" : "uint";
+    return (bits == 128) ? "uint4" : ((bits == 64) ? "uint64_t" : "uint");
 }
 
 /* The macros of a type. */
@@ -26498,7 +26503,7 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
     }
 }
 
-/* The same for a tensor whose elements are only moved. */
+/* The same for a tensor whose elements are only moved, up to 128 bits each. */
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
 }
@@ -26583,6 +26588,19 @@ DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t
         return (bits == 4) ? "15" : "255";
     }
     return (bits == 16) ? "65535" : ((bits == 32) ? "4294967295u" : "(~(uint64_t)0)");
+}
+
+/* The last dimension along which a box of these sizes has several coordinates, 0 if none has. */
+DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
+    (void)planning;
+    int64_t row = 0;
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        if (size > 1) {
+            row = d;
+        }
+    }
+    return row;
 }
 
 /* Defines the macros and binds the resources of tensors; returns their sizes and strides as words. */
@@ -26681,6 +26699,10 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         const dmlops_plan_int_8* listed = &told->lists.items[place];
         dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
             DMLOPS_TEXT("_LENGTH"), listed->count);
+        if (((shader->boxes >> place) & 1) == 1) {
+            dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
+                DMLOPS_TEXT("_ROW"), dmlops_plan_dimension_of_rows(planning, listed));
+        }
         if (((shader->float_lists >> place) & 1) == 1) {
             dmlops_plan_int_8 made_2;
             dmlops_plan_padded(planning, listed, &made_2);
@@ -28676,6 +28698,18 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t sour
     return (source == -1) ? 0 : dmlops_shift(1, bit);
 }
 
+/* The sizes of a tensor of which each thread computes that many elements along one dimension. */
+DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
+    int64_t lanes, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 shape;
+    shape.count = 0;
+    dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
+    shape.items[dmlops_item(planning, apart, shape.count)] = dmlops_plan_ceil_div(planning,
+        shape.items[dmlops_item(planning, apart, shape.count)], lanes);
+    *result = shape;
+    return;
+}
+
 /* The tables of the output that sums selected terms, if there is one and they have room. */
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
@@ -28734,19 +28768,6 @@ DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const d
 /* The elements of a thread along a dimension of that size that no test depends on. */
 DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size) {
     return dmlops_plan_power_below(planning, size, 16);
-}
-
-/* The sizes of an output, in lanes along one dimension. */
-DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
-    dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 shape;
-    shape.count = 0;
-    dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
-    shape.items[dmlops_item(planning, apart, shape.count)] = dmlops_plan_ceil_div(planning,
-        shape.items[dmlops_item(planning, apart, shape.count)], dmlops_plan_lanes_along(planning,
-        shape.items[dmlops_item(planning, apart, shape.count)]));
-    *result = shape;
-    return;
 }
 
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
@@ -28921,6 +28942,7 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
                 made_2.is_along = one->is_along;
                 made_2.box_list = -1;
                 made_2.box_tensor = -1;
+                made_2.apart = -1;
                 dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
             }
         }
@@ -29166,6 +29188,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
             return;
         }
     }
+    if (one->apart != -1) {
+        dmlops_plan_int_8 made_2;
+        dmlops_plan_in_lanes(planning, &shape, one->apart, 4, &made_2);
+        shape = made_2;
+        count = dmlops_plan_element_count(planning, &shape);
+    }
     int64_t threads = count;
     int64_t in_group = (shader->sums.count == 0) ? 256 : 256;
     if ((one->writes & way->halves) != 0) {
@@ -29182,9 +29210,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         } else {
             if (dmlops_plan_writes_words(planning, told, one)) {
                 dmlops_out_define(planning, "", DMLOPS_TEXT("BYTES"), 1);
-                dmlops_plan_int_8 made_2;
-                dmlops_plan_in_words(planning, &shape, &made_2);
-                shape = made_2;
+                dmlops_plan_int_8 made_3;
+                dmlops_plan_in_words(planning, &shape, &made_3);
+                shape = made_3;
                 count = dmlops_divide(count, 4);
                 threads = count;
             }
@@ -29193,10 +29221,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     if (shader->sums.count > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
     }
-    dmlops_plan_Threads made_3;
-    made_3.threads = threads;
-    made_3.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_3, waits);
+    dmlops_plan_Threads made_4;
+    made_4.threads = threads;
+    made_4.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_4, waits);
 }
 
 /* Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of them. */
@@ -29308,18 +29336,19 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         finding.writes_kept = 1;
         count = dmlops_plan_element_count(planning, &table);
         dmlops_plan_Threads threads;
-        threads.threads = count;
+        threads.threads = dmlops_multiply(32, count);
         threads.in_group = 256;
         dmlops_plan_dispatch_box(planning, told, known, &finding, &table, count, first, &threads, (place > 0) || waits);
         first = dmlops_add(first, count);
     }
     const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, selected->output,
         told->tensors.count)].sizes;
+    int64_t lanes = dmlops_plan_lanes_along(planning, sizes->items[dmlops_item(planning, selected->apart,
+        sizes->count)]);
     dmlops_plan_int_8 shape;
-    dmlops_plan_in_lanes(planning, sizes, selected->apart, &shape);
+    dmlops_plan_in_lanes(planning, sizes, selected->apart, lanes, &shape);
     count = dmlops_plan_element_count(planning, &shape);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), dmlops_plan_lanes_along(planning,
-        sizes->items[dmlops_item(planning, selected->apart, sizes->count)]));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), lanes);
     dmlops_plan_Pass summing;
     summing = *one;
     summing.number = dmlops_add(selected->number, 2);
@@ -30797,7 +30826,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_plan_check_span(planning, &told->output);
     dmlops_plan_check_span(planning, &told->coordinates);
     int64_t count = dmlops_plan_element_count(planning, &told->input.sizes);
-    int64_t blocks = dmlops_plan_ceil_div(planning, count, 1024);
+    int64_t blocks = dmlops_plan_ceil_div(planning, count, 2048);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
     for (int64_t each_1 = 0; each_1 < told->input.sizes.count; ++each_1) {
@@ -30814,8 +30843,10 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, told->input.bits,
         told->input.is_float));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 2);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), told->coordinates.sizes.items[dmlops_item(planning, -1,
+        told->coordinates.sizes.count)]);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 8);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->coordinates);
@@ -30841,7 +30872,6 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.count = count;
         params.groupColumns = groups.columns;
         params.blocks = blocks;
-        params.columns = told->coordinates.sizes.items[dmlops_item(planning, -1, told->coordinates.sizes.count)];
         params.rowStride = told->coordinates.strides.items[dmlops_item(planning, -2, told->coordinates.strides.count)];
         params.columnStride = told->coordinates.strides.items[dmlops_item(planning, -1,
             told->coordinates.strides.count)];
@@ -32730,8 +32760,71 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &last, &loops);
 }
 
+/* How many elements are moved as one, up to 128 bits: a run that is contiguous everywhere, for which indices select one
+   place. */
+DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16* outputs,
+    const dmlops_plan_Loop_16* updates, const dmlops_plan_Lookup_8* lookups) {
+    const dmlops_plan_int_16 * whole = &outputs->items[dmlops_item(planning, -1, outputs->count)].strides;
+    const dmlops_plan_int_16 * part = &updates->items[dmlops_item(planning, -1, updates->count)].strides;
+    if ((bits < 8) || (whole->items[dmlops_item(planning, 0, whole->count)] != 1) ||
+        (whole->items[dmlops_item(planning, 3, whole->count)] != 1)) {
+        return 1;
+    }
+    if ((part->items[dmlops_item(planning, 1, part->count)] != 0) || (part->items[dmlops_item(planning, 2,
+        part->count)] != 1) || (part->items[dmlops_item(planning, 3, part->count)] != 1)) {
+        return 1;
+    }
+    int64_t run = dmlops_gcd(dmlops_divide(128, bits), dmlops_gcd(outputs->items[dmlops_item(planning, -1,
+        outputs->count)].size, updates->items[dmlops_item(planning, -1, updates->count)].size));
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, outputs->count); ++each_1) {
+        const dmlops_plan_Loop* loop = &outputs->items[each_1];
+        run = dmlops_gcd(run, dmlops_gcd(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)],
+            loop->strides.items[dmlops_item(planning, 3, loop->strides.count)]));
+    }
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, updates->count); ++each_2) {
+        const dmlops_plan_Loop* loop = &updates->items[each_2];
+        run = dmlops_gcd(run, dmlops_gcd(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)],
+            loop->strides.items[dmlops_item(planning, 3, loop->strides.count)]));
+    }
+    for (int64_t each_3 = 0; each_3 < lookups->count; ++each_3) {
+        const dmlops_plan_Lookup* lookup = &lookups->items[each_3];
+        run = dmlops_gcd(run, lookup->stride);
+    }
+    return run;
+}
+
+/* Loops over runs of that many elements instead, with strides in runs. */
+DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
+    dmlops_plan_Loop_16* result) {
+    dmlops_plan_Loop_16 runs;
+    runs.count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        const dmlops_plan_int_16 * own = &loop->strides;
+        dmlops_plan_int_16 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 0,
+            own->count)], run));
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, own->items[dmlops_item(planning, 1, own->count)]);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 2,
+            own->count)], run));
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 3,
+            own->count)], run));
+        dmlops_plan_Loop made_3;
+        made_3.size = loop->size;
+        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
+        dmlops_plan_Loop_16_insert(planning, &runs, runs.count, &made_3);
+    }
+    dmlops_plan_Loop made_4;
+    made_4.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
+    dmlops_plan_int_16_copy(&made_4.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
+    dmlops_plan_Loop_16_insert(planning, &runs, runs.count, &made_4);
+    dmlops_plan_Loop_16_copy(result, &runs);
+    return;
+}
+
 /* Chooses the last update of each element, and writes all elements. If updates are few, all elements are copied first,
-   so that only the targets of updates are touched besides. */
+   so that only the targets of updates are touched besides. Runs of elements that are moved together count as one. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->indices);
@@ -32791,9 +32884,20 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_plan_lone(planning, 4, 0, &made_8);
         dmlops_plan_Loop_16_insert(planning, &updates, updates.count, &made_8);
     }
+    int64_t run = dmlops_plan_run_of(planning, told->output.bits, &outputs, &updates, &movement->lookups);
+    dmlops_plan_Loop_16 made_9;
+    dmlops_plan_in_runs(planning, &outputs, run, &made_9);
+    dmlops_plan_Loop_16 made_10;
+    dmlops_plan_in_runs(planning, &updates, run, &made_10);
+    dmlops_plan_Loop_16 made_11;
+    dmlops_plan_Loop_16_copy(&made_11, &made_9);
+    dmlops_plan_Loop_16 made_12;
+    dmlops_plan_Loop_16_copy(&made_12, &made_10);
+    dmlops_plan_Loop_16_copy(&outputs, &made_11);
+    dmlops_plan_Loop_16_copy(&updates, &made_12);
     int64_t span = 1;
-    for (int64_t each_9 = 0; each_9 < outputs.count; ++each_9) {
-        const dmlops_plan_Loop* loop = &outputs.items[each_9];
+    for (int64_t each_13 = 0; each_13 < outputs.count; ++each_13) {
+        const dmlops_plan_Loop* loop = &outputs.items[each_13];
         span = dmlops_add(span, dmlops_multiply(dmlops_subtract(loop->size, 1),
             loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
     }
@@ -32801,57 +32905,66 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), movement->lookups.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_plan_define_moved(planning, &told->input);
+    dmlops_plan_Tensor made_14;
+    made_14 = told->input;
+    made_14.bits = dmlops_multiply(run, told->input.bits);
+    dmlops_plan_define_moved(planning, &made_14);
     dmlops_plan_define_tensor(planning, &told->indices);
-    dmlops_plan_define_moved(planning, &told->updates);
-    dmlops_plan_define_moved(planning, &told->output);
-    int64_t updated = dmlops_plan_element_count(planning, &told->updates.sizes);
-    int64_t all_elements = dmlops_plan_element_count(planning, &told->output.sizes);
+    dmlops_plan_Tensor made_15;
+    made_15 = told->updates;
+    made_15.bits = dmlops_multiply(run, told->updates.bits);
+    dmlops_plan_define_moved(planning, &made_15);
+    dmlops_plan_Tensor made_16;
+    made_16 = told->output;
+    made_16.bits = dmlops_multiply(run, told->output.bits);
+    dmlops_plan_define_moved(planning, &made_16);
+    int64_t updated = dmlops_plan_repeats(planning, &updates);
+    int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
     int are_few = dmlops_plan_times(planning, updated, 32) <= all_elements;
-    dmlops_plan_Buffer made_10;
-    made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), !are_few);
-    dmlops_plan_ScatterResources made_11;
-    made_11.input = told->input.buffer;
-    made_11.indices = told->indices.buffer;
-    made_11.updates = told->updates.buffer;
-    made_11.winners = made_10;
-    made_11.output = told->output.buffer;
-    dmlops_out_read(planning, &made_11.input);
-    dmlops_out_read(planning, &made_11.indices);
-    dmlops_out_read(planning, &made_11.updates);
-    dmlops_out_write(planning, &made_11.winners);
-    dmlops_out_write(planning, &made_11.output);
+    dmlops_plan_Buffer made_17;
+    made_17 = dmlops_out_scratch(planning, dmlops_multiply(4, span), !are_few);
+    dmlops_plan_ScatterResources made_18;
+    made_18.input = told->input.buffer;
+    made_18.indices = told->indices.buffer;
+    made_18.updates = told->updates.buffer;
+    made_18.winners = made_17;
+    made_18.output = told->output.buffer;
+    dmlops_out_read(planning, &made_18.input);
+    dmlops_out_read(planning, &made_18.indices);
+    dmlops_out_read(planning, &made_18.updates);
+    dmlops_out_write(planning, &made_18.winners);
+    dmlops_out_write(planning, &made_18.output);
     dmlops_out_share(planning);
-    dmlops_plan_Dimension_16 made_12;
-    dmlops_plan_dimensions(planning, &outputs, &made_12);
-    dmlops_plan_Dimension_16 made_13;
-    dmlops_plan_dimensions(planning, &updates, &made_13);
+    dmlops_plan_Dimension_16 made_19;
+    dmlops_plan_dimensions(planning, &outputs, &made_19);
+    dmlops_plan_Dimension_16 made_20;
+    dmlops_plan_dimensions(planning, &updates, &made_20);
     dmlops_plan_Dimension_16 output_dimensions;
-    dmlops_plan_Dimension_16_copy(&output_dimensions, &made_12);
+    dmlops_plan_Dimension_16_copy(&output_dimensions, &made_19);
     dmlops_plan_Dimension_16 update_dimensions;
-    dmlops_plan_Dimension_16_copy(&update_dimensions, &made_13);
+    dmlops_plan_Dimension_16_copy(&update_dimensions, &made_20);
+    dmlops_plan_ScatterLookup_8 lookups;
+    lookups.count = 0;
+    for (int64_t each_21 = 0; each_21 < movement->lookups.count; ++each_21) {
+        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_21];
+        dmlops_plan_ScatterLookup made_22;
+        made_22.size = lookup->size;
+        made_22.outputStride = dmlops_divide(lookup->stride, run);
+        made_22.indicesOffset = lookup->offset;
+        dmlops_plan_ScatterLookup_8_insert(planning, &lookups, lookups.count, &made_22);
+    }
     for (int64_t stage = 0; stage < 5; ++stage) {
         if ((stage == 1) || ((stage == 3) != are_few)) {
             int64_t count = (1 < stage && stage < 4) ? all_elements : updated;
             dmlops_plan_Groups groups;
             dmlops_plan_grid(planning, count, 256, 1, &groups);
             dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
-            dmlops_plan_ScatterLookup_8 made_14;
-            made_14.count = 0;
-            for (int64_t each_15 = 0; each_15 < movement->lookups.count; ++each_15) {
-                const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_15];
-                dmlops_plan_ScatterLookup made_16;
-                made_16.size = lookup->size;
-                made_16.outputStride = lookup->stride;
-                made_16.indicesOffset = lookup->offset;
-                dmlops_plan_ScatterLookup_8_insert(planning, &made_14, made_14.count, &made_16);
-            }
             dmlops_plan_ScatterParams params;
             params.count = count;
             params.groupColumns = groups.columns;
             dmlops_plan_Dimension_16_copy(&params.dimensions, &output_dimensions);
             dmlops_plan_Dimension_16_copy(&params.updatesDimensions, &update_dimensions);
-            dmlops_plan_ScatterLookup_8_copy(&params.lookups, &made_14);
+            dmlops_plan_ScatterLookup_8_copy(&params.lookups, &lookups);
             int waits = (stage > 2) || ((stage == 1) && are_few);
             dmlops_put_ScatterParams(planning, &params);
             dmlops_out_dispatch(planning, &groups, waits);
@@ -34832,7 +34945,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
 static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
@@ -34842,6 +34955,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
     0,
+    64,
     {2, dmlops_convolution_divisors},
     {3, dmlops_convolution_bounds},
     0,
@@ -35055,12 +35169,13 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
-static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1}};
 static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -35169,7 +35284,7 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
@@ -35177,6 +35292,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, dmlops_average_pooling_passes},
     {5, dmlops_average_pooling_lists},
     0,
+    8,
     {0, NULL},
     {1, dmlops_average_pooling_bounds},
     0,
@@ -35319,7 +35435,7 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_plan_sliding(planning, &told, &dmlops_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_lp_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
@@ -35327,6 +35443,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, dmlops_lp_pooling_passes},
     {4, dmlops_lp_pooling_lists},
     0,
+    8,
     {0, NULL},
     {1, dmlops_lp_pooling_bounds},
     0,
@@ -35411,7 +35528,7 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
@@ -35419,6 +35536,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, dmlops_max_pooling_passes},
     {4, dmlops_max_pooling_lists},
     0,
+    8,
     {0, NULL},
     {1, dmlops_max_pooling_bounds},
     0,
@@ -35502,12 +35620,13 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_plan_sliding(planning, &told, &dmlops_max_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1}};
 static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
     {1, dmlops_roi_pooling_lists},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -35721,13 +35840,14 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
 }
 
 static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {1, dmlops_upsample_2d_bounds},
@@ -35911,12 +36031,13 @@ static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* desc
     dmlops_plan_top_k(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
 static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {1, dmlops_batch_normalization_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -35955,7 +36076,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
@@ -35963,6 +36084,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {2, dmlops_mean_variance_normalization_passes},
     {1, dmlops_mean_variance_normalization_lists},
     0,
+    1,
     {0, NULL},
     {0, NULL},
     8,
@@ -36041,14 +36163,14 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization_shader);
 }
 
-static const dmlops_plan_Kept dmlops_local_response_normalization_kept[] = {{"KEPT_BASE", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
-    {1, dmlops_local_response_normalization_kept},
-    {2, dmlops_local_response_normalization_passes},
+    {0, NULL},
+    {1, dmlops_local_response_normalization_passes},
     {2, dmlops_local_response_normalization_lists},
     0,
+    2,
     {0, NULL},
     {0, NULL},
     11,
@@ -36068,40 +36190,33 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    int64_t wanted;
     memset(&told, 0, sizeof told);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_local_response_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_push(&list1, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+    }
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-    }
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_list list3;
+        list3.count = 0;
+        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
+            dmlops_push(&list3, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+        }
         dmlops_list list4;
         list4.count = 0;
         for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+            dmlops_push(&list4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
         }
-        dmlops_list list5;
-        list5.count = 0;
-        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
-        }
-        dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
+        dmlops_push(&list2, dmlops_add(dmlops_add(dmlops_list_entry(list3.values, list3.count, at_d), dmlops_list_entry(list4.values, list4.count, at_d)), 1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
@@ -36110,13 +36225,14 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
-static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_kept},
     {2, dmlops_lp_normalization_passes},
     {1, dmlops_lp_normalization_lists},
     0,
+    1,
     {0, NULL},
     {0, NULL},
     4,
@@ -36169,7 +36285,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4, 1}};
@@ -36177,6 +36293,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
     {5, dmlops_rnn_lists},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -36271,7 +36388,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
 }
 
 static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -36280,6 +36397,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
     {6, dmlops_lstm_lists},
+    0,
     0,
     {0, NULL},
     {2, dmlops_lstm_bounds},
@@ -36392,7 +36510,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
 }
 
 static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4, 1}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4, 1}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4, 1}};
@@ -36400,6 +36518,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
     {5, dmlops_gru_lists},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -36712,7 +36831,7 @@ static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, cons
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
@@ -36720,6 +36839,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, dmlops_max_pooling1_passes},
     {4, dmlops_max_pooling1_lists},
     0,
+    8,
     {0, NULL},
     {2, dmlops_max_pooling1_bounds},
     0,
@@ -36806,12 +36926,13 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
 }
 
 static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
 static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
     {0, NULL},
+    0,
     0,
     {1, dmlops_max_unpooling_divisors},
     {0, NULL},
@@ -36927,7 +37048,7 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
 }
 
 static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -36936,6 +37057,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {2, dmlops_resample_passes},
     {1, dmlops_resample_lists},
     1,
+    0,
     {0, NULL},
     {1, dmlops_resample_bounds},
     0,
@@ -37274,7 +37396,7 @@ static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void*
     dmlops_plan_scatter(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
@@ -37282,6 +37404,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, dmlops_max_pooling2_passes},
     {5, dmlops_max_pooling2_lists},
     0,
+    16,
     {0, NULL},
     {2, dmlops_max_pooling2_bounds},
     0,
@@ -37474,7 +37597,7 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
@@ -37482,6 +37605,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {2, dmlops_mean_variance_normalization1_passes},
     {2, dmlops_mean_variance_normalization1_lists},
     0,
+    2,
     {0, NULL},
     {0, NULL},
     8,
@@ -37593,7 +37717,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -37602,6 +37726,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {2, dmlops_resample1_passes},
     {3, dmlops_resample1_lists},
     7,
+    0,
     {0, NULL},
     {1, dmlops_resample1_bounds},
     0,
@@ -37657,11 +37782,12 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_plan_separable(planning, &told, &dmlops_resample1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -37733,11 +37859,12 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -37821,7 +37948,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_plan_products(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
 static const int64_t dmlops_convolution_integer_divisors[] = {10};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
@@ -37830,6 +37957,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, dmlops_convolution_integer_passes},
     {8, dmlops_convolution_integer_lists},
     0,
+    64,
     {1, dmlops_convolution_integer_divisors},
     {1, dmlops_convolution_integer_bounds},
     0,
@@ -37974,7 +38102,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_plan_products(planning, &told, &dmlops_convolution_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
 static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
@@ -37983,6 +38111,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, dmlops_quantized_linear_convolution_passes},
     {11, dmlops_quantized_linear_convolution_lists},
     0,
+    64,
     {1, dmlops_quantized_linear_convolution_divisors},
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
@@ -38299,7 +38428,7 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
 }
 
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
-static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const int64_t dmlops_average_pooling_grad_divisors[] = {5};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
@@ -38308,6 +38437,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {2, dmlops_average_pooling_grad_passes},
     {7, dmlops_average_pooling_grad_lists},
     0,
+    16,
     {1, dmlops_average_pooling_grad_divisors},
     {1, dmlops_average_pooling_grad_bounds},
     0,
@@ -38391,7 +38521,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
 }
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const int64_t dmlops_max_pooling_grad_divisors[] = {7};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
@@ -38400,6 +38530,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {2, dmlops_max_pooling_grad_passes},
     {7, dmlops_max_pooling_grad_lists},
     0,
+    16,
     {1, dmlops_max_pooling_grad_divisors},
     {1, dmlops_max_pooling_grad_bounds},
     0,
@@ -38499,7 +38630,7 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -38508,6 +38639,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {2, dmlops_resample_grad_passes},
     {3, dmlops_resample_grad_lists},
     7,
+    0,
     {0, NULL},
     {1, dmlops_resample_grad_bounds},
     0,
@@ -38606,12 +38738,13 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1}};
 static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {1, dmlops_adam_optimizer_passes},
     {1, dmlops_adam_optimizer_lists},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -38699,11 +38832,12 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -38866,13 +39000,14 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1}};
 static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
     {3, dmlops_local_response_normalization_grad_lists},
     0,
+    2,
     {0, NULL},
     {0, NULL},
     11,
@@ -38957,13 +39092,14 @@ static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, con
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
     {2, dmlops_batch_normalization_grad_kept},
     {4, dmlops_batch_normalization_grad_passes},
     {1, dmlops_batch_normalization_grad_lists},
     0,
+    1,
     {0, NULL},
     {0, NULL},
     1,
@@ -39052,12 +39188,13 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
 }
 
 static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_POINT", 0, 0}};
-static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1}, {2, 1, 3, 8, 0, 5, 0, -1, -1}, {3, 0, 1, 0, 2, 12, 0, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1}, {5, 0, 3, 0, 8, 8, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1}, {2, 1, 3, 8, 0, 5, 0, -1, -1, -1}, {3, 0, 1, 0, 2, 12, 0, -1, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1}, {5, 0, 3, 0, 8, 8, 0, -1, -1, -1}};
 static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {4, dmlops_dynamic_quantize_linear_kept},
     {6, dmlops_dynamic_quantize_linear_passes},
     {1, dmlops_dynamic_quantize_linear_lists},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -39111,11 +39248,12 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
 }
 
 static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -39185,15 +39323,17 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
+static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LINEAR"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
     0,
+    3,
     {0, NULL},
-    {0, NULL},
+    {2, dmlops_roi_align_grad_bounds},
     387,
     0,
     {0, NULL},
@@ -39278,6 +39418,8 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
@@ -39287,9 +39429,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_word(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_word(planning, &told.numbers, let_RoiCount);
     dmlops_tell_word(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_list list10;
@@ -39301,7 +39441,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
 static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
@@ -39309,6 +39449,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {4, dmlops_batch_normalization_training_passes},
     {1, dmlops_batch_normalization_training_lists},
     0,
+    1,
     {0, NULL},
     {0, NULL},
     2,
@@ -39390,13 +39531,14 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
     {2, dmlops_batch_normalization_training_grad_kept},
     {4, dmlops_batch_normalization_training_grad_passes},
     {1, dmlops_batch_normalization_training_grad_lists},
     0,
+    1,
     {0, NULL},
     {0, NULL},
     1,
@@ -39649,7 +39791,7 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -39658,6 +39800,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {2, dmlops_resample2_passes},
     {3, dmlops_resample2_lists},
     7,
+    0,
     {0, NULL},
     {1, dmlops_resample2_bounds},
     0,
@@ -39715,7 +39858,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -39724,6 +39867,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {2, dmlops_resample_grad1_passes},
     {3, dmlops_resample_grad1_lists},
     7,
+    0,
     {0, NULL},
     {1, dmlops_resample_grad1_bounds},
     0,
@@ -39803,13 +39947,14 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
+    0,
     0,
     {2, dmlops_multihead_attention_divisors},
     {0, NULL},
@@ -41054,7 +41199,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_lp_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
@@ -41062,6 +41207,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, dmlops_lp_pooling1_passes},
     {5, dmlops_lp_pooling1_lists},
     0,
+    16,
     {0, NULL},
     {1, dmlops_lp_pooling1_bounds},
     0,
@@ -41150,7 +41296,7 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
@@ -41158,6 +41304,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, dmlops_average_pooling1_passes},
     {6, dmlops_average_pooling1_lists},
     0,
+    16,
     {0, NULL},
     {1, dmlops_average_pooling1_bounds},
     0,
@@ -41338,7 +41485,7 @@ static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, 
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
 static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
@@ -41346,6 +41493,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_passes},
     {6, dmlops_quantized_linear_average_pooling_lists},
     0,
+    16,
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
@@ -41504,11 +41652,12 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_plan_sliding(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {0, NULL},
@@ -41588,7 +41737,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
@@ -41596,6 +41745,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {2, dmlops_mean_variance_normalization2_passes},
     {2, dmlops_mean_variance_normalization2_lists},
     0,
+    2,
     {0, NULL},
     {0, NULL},
     16,
@@ -41708,13 +41858,14 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
+    0,
     0,
     {2, dmlops_multihead_attention1_divisors},
     {0, NULL},
@@ -43208,7 +43359,7 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
 }
 
 static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 1, 0}, {4, 0, 1, 0, 0}};
@@ -43217,6 +43368,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {2, dmlops_resample3_passes},
     {3, dmlops_resample3_lists},
     7,
+    0,
     {0, NULL},
     {1, dmlops_resample3_bounds},
     0,
@@ -43275,7 +43427,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_plan_separable(planning, &told, &dmlops_resample3_shader);
 }
 
-static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
 static const int64_t dmlops_fold_divisors[] = {6};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
@@ -43284,6 +43436,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {1, dmlops_fold_passes},
     {6, dmlops_fold_lists},
     0,
+    32,
     {1, dmlops_fold_divisors},
     {4, dmlops_fold_bounds},
     0,
@@ -43353,7 +43506,7 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
 }
 
-static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
 static const int64_t dmlops_unfold_divisors[] = {4, 5};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
@@ -43361,6 +43514,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
     {6, dmlops_unfold_lists},
+    0,
     0,
     {2, dmlops_unfold_divisors},
     {4, dmlops_unfold_bounds},

@@ -214,7 +214,8 @@ def _defines(shader: ShaderView) -> int:
     if shader.static is None:  # switches, and the planner's own
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
-    return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
+    lists = len(static.lists) + static.boxes.bit_count()
+    return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + lists + len(static.bounds)
 
 
 def _longest_list(operator: Operator) -> int:

@@ -20,6 +20,7 @@ from dmlgen.schedules import (
     contraction,
     elementwise,
     gather,
+    lanes,
     nearby,
     reduction,
     rows,
@@ -43,6 +44,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     nearby.recognise,
     totals.recognise,
     selected.recognise,
+    lanes.recognise,
 )
 
 

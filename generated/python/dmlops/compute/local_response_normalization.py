@@ -59,23 +59,21 @@ def define(e: Evaluation) -> None:
     def region(c: Any, w: Any) -> Any:
         return tuple(entry(c, d) + entry(w, d) - entry(before(), d) for d in range(4))
 
-    e.tensors = {
-        "Base": Kept(
-            np.float64,
-            sizes=lambda: desc.InputTensor.Sizes,
-            value=lambda at: e.as_double(f.single(desc.Bias))
+    def base(at: Any) -> Any:
+        return (
+            e.as_double(f.single(desc.Bias))
             + e.as_double(f.single(desc.Alpha))
             / e.as_double(desc.LocalSize)
             * e.sum(
                 lambda w: (e.double("InputTensor", region(at, w)), e.double("InputTensor", region(at, w))),
                 box(span()),
                 where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
-            ),
-        ),
-    }
+            )
+        )
+
     e.outputs = {
         "OutputTensor": lambda at: e.double("InputTensor", at)
-        / f.pow(e.double("Base", at), e.as_double(f.single(desc.Beta))),
+        / f.pow(base(at), e.as_double(f.single(desc.Beta))),
     }
 
 

@@ -59,6 +59,18 @@ def define(e: Evaluation) -> None:
     def region(c: Any, w: Any) -> Any:
         return tuple(entry(c, d) + entry(w, d) - entry(before(), d) for d in range(4))
 
+    def base(at: Any) -> Any:
+        return (
+            e.as_double(f.single(desc.Bias))
+            + e.as_double(f.single(desc.Alpha))
+            / e.as_double(desc.LocalSize)
+            * e.sum(
+                lambda w: (e.double("InputTensor", region(at, w)), e.double("InputTensor", region(at, w))),
+                box(span()),
+                where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
+            )
+        )
+
     def holder(at: Any, w: Any) -> Any:
         return tuple(entry(at, d) + entry(w, d) - entry(after(), d) for d in range(4))
 
@@ -66,14 +78,7 @@ def define(e: Evaluation) -> None:
         "Base": Kept(
             np.float64,
             sizes=lambda: desc.InputTensor.Sizes,
-            value=lambda at: e.as_double(f.single(desc.Bias))
-            + e.as_double(f.single(desc.Alpha))
-            / e.as_double(desc.LocalSize)
-            * e.sum(
-                lambda w: (e.double("InputTensor", region(at, w)), e.double("InputTensor", region(at, w))),
-                box(span()),
-                where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
-            ),
+            value=lambda at: base(at),
         ),
         "Shares": Kept(
             np.float64,

@@ -10,6 +10,7 @@ from dmlgen.expr.defined import asks_presence, is_told, walk_through
 from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal, word
 from dmlgen.outputs.uniforms import camel, macro
 from dmlgen.registry import Operator
+from dmlgen.schedules.selected import Selected
 from dmlgen.schedules.sums import Sums
 
 
@@ -39,6 +40,8 @@ class Constants:
         self._known: dict[ir.Expr, str] = {}
         self.divisors: dict[str, Constant] = {}
         """The reciprocals of lists, by the names of the lists."""
+        self.boxes: set[str] = set()
+        """The lists that are sizes of boxes whose rows are told, by name."""
 
     def known(self, *kinds: str) -> tuple[Constant, ...]:
         """Those of some kinds that depend on the description alone and do not belong to a tensor."""
@@ -73,6 +76,15 @@ class Constants:
         divisors = self.of(node)
         name = divisors.name + "Reciprocals"
         return self.divisors.setdefault(divisors.name, Constant("ints", name, divisors.macro))
+
+    def row_of(self, sizes: ir.Expr) -> str | None:
+        """The macro of the last dimension along which a box of these sizes has several coordinates, 0 if none
+        has; none for sizes of a tensor, which seldom end in ones."""
+        box = self.of(sizes)
+        if box.node is None:
+            return None
+        self.boxes.add(box.name)
+        return f"{box.macro}_ROW"
 
     def _add(self, node: ir.Expr, kind: str) -> None:
         name = free(camel(pascal(word(node))), self._all, self._variables, WORDS)
@@ -121,11 +133,17 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
                 yield from filter(is_constant, (node.loop.lower, node.loop.upper))
 
 
-def truths_of_sums(operator: Operator) -> Iterator[ir.Expr]:
-    """The truth values that select values made of sums: a shader has no code for what is not selected."""
+def truths_of_forms(operator: Operator) -> Iterator[ir.Expr]:
+    """The truth values that select values made of sums, or terms of a sum: a shader has no code for what is
+    not selected."""
     sums = operator.form(Sums)
     for one in () if sums is None else sums.passes:
         for _, value in one.values:
             for node in walk_through(value):
                 if isinstance(node, ir.Member) and node.type == ir.BOOL:
                     yield node
+    selected = operator.form(Selected)
+    terms = () if selected is None else (selected.term, selected.condition)
+    for node in (node for term in terms if term is not None for node in walk_through(term)):
+        if node.type == ir.BOOL and is_constant(node):
+            yield node

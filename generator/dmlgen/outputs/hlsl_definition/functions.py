@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
-from dmlgen.expr.defined import free_locals, uses_at
+from dmlgen.expr.defined import free_locals, uses_at, walk_through
 from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import Bits, Widths
 from dmlgen.outputs.hlsl_definition.constants import is_constant
@@ -15,6 +15,8 @@ from dmlgen.outputs.statements import NumberPrinter
 from dmlgen.outputs.uniforms import macro, plain
 
 REAL = "REAL_VALUE"
+LANES = "float4"
+"""The types of a float, and of those of four elements at once."""
 
 
 class FunctionPrinter(NumberPrinter):
@@ -31,6 +33,8 @@ class FunctionPrinter(NumberPrinter):
         self.called: set[str] = {"Convert"}
         self.widths = widths
         self._taken = frozenset(taken)
+        self.in_lanes = ""
+        """The tensor of which elements are read for four elements of the output at once, if any."""
         self._single = False
         self._locals: Bits = {}
         self._lists: dict[ir.Expr, str] = {}
@@ -64,6 +68,10 @@ class FunctionPrinter(NumberPrinter):
         return self.widths.is_wide(node, self._locals)
 
     def _type_of(self, node: ir.Expr) -> str:
+        if self.in_lanes and node.type == ir.FLOAT:
+            loads = (part for part in walk_through(node) if isinstance(part, ir.Load))
+            if any(load.tensor.name == self.in_lanes for load in loads):
+                return LANES
         return type_name(node.type, self._is_wide(node))
 
     def _define(
@@ -75,7 +83,7 @@ class FunctionPrinter(NumberPrinter):
             before, self._lists = self._lists, {}
             lines = "\n".join(f"    {line}" for line in body())
             self._lists = before
-            precise = "precise " if self._single and type_ == REAL else ""
+            precise = "precise " if self._single and type_ in (REAL, LANES) else ""
             head = f"{precise}{type_} {self._names[key]}({', '.join(parameters)})"
             self.texts.append(f"{head}\n{{\n{lines}\n}}")
         return self._names[key]

@@ -137,7 +137,8 @@ class LoopPrinter(TensorPrinter):
 
     def _loop(self, each: ir.Each, bounds: list[str], turn: list[str]) -> list[str]:
         """A loop, after the bounds that precede all loops. A box is visited row by row, so that what is the
-        same for a row need not be recomputed for each coordinate."""
+        same for a row need not be recomputed for each coordinate. Rows run along the last dimension, or, if
+        the description tells, along the last one with several coordinates, so that there are fewer rows."""
         name = local(each.variable.name)
         if each.variable.type == ir.INTS:
             last = self.deciding(each.last)
@@ -146,15 +147,16 @@ class LoopPrinter(TensorPrinter):
                 bounds.append(f"const List {name}First = Zeros({name}Last.length);")
             else:
                 bounds.append(f"const List {name}First = {self.deciding(each.first)};")
-            bounds.append(f"const int {name}Row = RowOf({name}Last);")
+            row = self.constants.row_of(each.last) if each.first is None and is_constant(each.last) else None
+            bounds.append(f"const int {name}Row = {row or f'RowOf({name}Last)'};")
             more, ends = f"more{name}", f"{name}First, {name}Last"
             in_row = f"{name}.entries[{name}Row]"
             return [
                 f"List {name} = {name}First;",
                 "[loop]",
-                f"for (bool {more} = IsBox({ends}); {more}; {more} = AdvanceRow({name}, {ends}))",
+                f"for (bool {more} = IsBox({ends}); {more}; {more} = AdvanceRow({name}, {ends}, {name}Row))",
                 "{",
-                f"    const int {name}End = RowEnd({name}Last);",
+                f"    const int {name}End = RowEnd({name}Last, {name}Row);",
                 "    [loop]",
                 f"    for ({in_row} = {name}First.entries[{name}Row]; {in_row} < {name}End; {in_row}++)",
                 *(f"    {line}" for line in turn),

@@ -13,13 +13,14 @@ from dmlgen.outputs.hlsl_definition.constants import (
     Constant,
     bounds_of_lists,
     is_constant,
-    truths_of_sums,
+    truths_of_forms,
 )
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, COMPARISONS, LOGIC
 from dmlgen.registry import Operator, Registry
+from dmlgen.schedules.lanes import Lanes
 
 _UNARY = ATOM - 1  # how tightly a sign binds
 
@@ -36,8 +37,10 @@ class ShaderPrinter(LoopPrinter):
         self.reads_in_place = False
         self.most_listed = 1
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
-        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths_of_sums(operator))):
+        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths_of_forms(operator))):
             self.constants.add_bound(bound)
+        lanes = operator.form(Lanes)
+        self.in_lanes = "" if lanes is None else lanes.tensor
         for name, tensor in self.tensors.items():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")
             self.constants.add_list(tensor.local, tensor.macro, "Strides")
@@ -67,6 +70,11 @@ class ShaderPrinter(LoopPrinter):
         if node.type.kind == "element":
             return self._in(node, False, 0)
         return f"({type_}){self._in(node, False, ATOM)}"
+
+    def lane(self, name: str) -> str:
+        """One of the four values `lanes` of an output, as it is stored."""
+        value = self._call("RoundingOnce", "lanes[lane]", f"{self.tensors[name].macro}_BITS")
+        return f"({self.tensors[name].macro}_VALUE){value}"
 
     def made(self, name: str, node: ir.Expr) -> str:
         """The same for a function of a fold, for many elements at once: truth values of the description, and

@@ -28,6 +28,7 @@ from dmlgen.project import RUNTIME
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
+from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
 
@@ -50,7 +51,8 @@ class Pass:
     `along`: it is part of a recurrence, and one dispatch writes one step. `keyed`: it writes maxima, and
     visits the coordinates of another box, each of which names the entry it counts for. `each`: the array of
     tensors each of which takes a dispatch. `where`: the coordinates that are written; all if empty. `form`:
-    it is computed in a faster way, not from the text of a value.
+    it is computed in a faster way, not from the text of a value. `lanes`: each thread computes four elements,
+    and stores `lane`.
     """
 
     values: Mapping[str, str]
@@ -60,6 +62,8 @@ class Pass:
     each: str = ""
     where: str = ""
     form: FormPass | None = None
+    lanes: Lanes | None = None
+    lane: str = ""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -85,12 +89,14 @@ class DefinitionShader:
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
     divisors: Mapping[str, str]  # the names of lists' reciprocals, by the names of the lists
+    boxes: frozenset[str]  # the names of lists that are sizes of boxes whose rows are told
     bounds: tuple[Known, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
     precise_kinds: int  # bit mask of those that must be computed with `precise`
     functions: Choice  # of the library
+    by_lanes: tuple[str, ...]  # of these, those that lanes also need
     max_rank: int
     longest: int  # list
     most_listed: int
@@ -99,6 +105,11 @@ class DefinitionShader:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         return (*self.inputs, *self.outputs)
+
+    @property
+    def lanes(self) -> Lanes | None:
+        """The lanes of the output, if it has any."""
+        return next((one.lanes for one in self.passes if one.lanes is not None), None)
 
     @property
     def is_precise(self) -> bool:
@@ -241,11 +252,13 @@ def shader_of(
         known_elements=printer.constants.known("element"),
         known_scalars=printer.constants.known("int", "float"),
         divisors={name: one.name for name, one in printer.constants.divisors.items()},
+        boxes=frozenset(printer.constants.boxes),
         bounds=printer.constants.known("bound"),
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, types),
+        by_lanes=tuple(sorted(called & {"Min", "Max"})) if printer.in_lanes else (),
         functions=_chosen(functions, halves if fast and fast.in_halves else None, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
@@ -319,12 +332,15 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
     assert operator.defines is not None
     values: dict[str, str] = {}
     read: set[str] = set()
+    lanes = operator.form(Lanes)
     each = condition = ""
     for name in names:
         each, where, value = _one_by_one(operator, name, operator.defines.outputs[name])
         condition = "" if where is None else printer.deciding(where, ATOM)
-        values[name] = printer.stored(name, value)
+        values[name] = printer.stored(name, value) if lanes is None else printer.value(value, False)
         read |= entries_read(value)
+    if lanes is not None:
+        return Pass(values, tuple(sorted(read)), lanes=lanes, lane=printer.lane(lanes.output))
     return Pass(values, tuple(sorted(read)), each=each, where=condition)
 
 

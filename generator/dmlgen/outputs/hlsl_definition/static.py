@@ -33,6 +33,7 @@ class Static:
     passes: tuple[Entry, ...]
     lists: tuple[str, ...]
     float_lists: int
+    boxes: int
     divisors: tuple[int, ...]
     bounds: tuple[str, ...]
     float_numbers: int
@@ -58,6 +59,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
                 sum(1 << kept.index(name) for name in one.reads),
                 one.along,
                 *(box[1] if box and box[0] == kind else NONE for kind in ("list", "tensor")),
+                NONE if one.lanes is None else one.lanes.apart,
             )
         )
     return Static(
@@ -65,6 +67,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
         passes=tuple(passes),
         lists=tuple(one.macro for one in shader.known_lists),
         float_lists=sum(1 << n for n, one in enumerate(shader.known_lists) if one.kind == "floats"),
+        boxes=sum(1 << n for n, one in enumerate(shader.known_lists) if one.name in shader.boxes),
         divisors=tuple(map(lists.index, shader.divisors)),
         bounds=tuple(one.macro for one in shader.bounds),
         float_numbers=sum(1 << n for n, one in enumerate(shader.known_scalars) if one.kind == "float"),

@@ -93,7 +93,8 @@ class TensorPrinter(FunctionPrinter):
 
     def _element(self, node: ir.Load) -> str:
         """An element in the type in which its tensor's elements are computed."""
-        return f"Read{self.tensors[node.tensor.entry].function}({self.deciding(node.coordinate)})"
+        how = "Lanes" if node.tensor.name == self.in_lanes else ""
+        return f"Read{how}{self.tensors[node.tensor.entry].function}({self.deciding(node.coordinate)})"
 
     def _entry(self, node: ir.Entry) -> str:
         return f"Read{self.kept[node.tensor].function}({self.deciding(node.coordinate)})"

@@ -10,6 +10,9 @@ from .loops import Words
 from .sums import SumsPass
 from .told import Sizes, Tensors
 
+LANES = 4
+"""Elements that a thread computes at once, in a vector, where that is possible."""
+
 MAX_COUNT = 2**31
 """Limit of a tensor's elements, and of the words of scratch: shaders count them as signed integers."""
 
@@ -28,7 +31,8 @@ class Pass(NamedTuple):
     `writes` and `reads` have a bit for each intermediate tensor, `outputs` for each tensor that it writes.
     All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box_list`
     and `box_tensor` are the list or the tensor with the sizes of the box that it visits instead, or NONE.
-    `is_along`: it is part of a recurrence, together with the adjacent passes that have it set.
+    `is_along`: it is part of a recurrence, together with the adjacent passes that have it set. A thread
+    computes LANES elements along dimension `apart`, unless that is NONE.
     """
 
     number: int
@@ -40,6 +44,7 @@ class Pass(NamedTuple):
     is_along: bool
     box_list: int
     box_tensor: int
+    apart: int
 
 
 Passes = Annotated[list[Pass], 32]
@@ -129,13 +134,15 @@ class SelectedPass(NamedTuple):
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists and of
     numbers that bound loops, and faster passes to outputs and intermediate tensors. `float_lists` and
-    `float_numbers` have a bit for each list and each number passed as the bits of floats. `divisors` are the
-    lists that come with reciprocals, by number among all lists; those of tensors come first."""
+    `float_numbers` have a bit for each list and each number passed as the bits of floats, `boxes` for each
+    list of sizes of a box that is visited row by row. `divisors` are the lists that come with reciprocals, by
+    number among all lists; those of tensors come first."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
     lists: Sequence[str]
     float_lists: int
+    boxes: int
     divisors: Sequence[int]
     bounds: Sequence[str]
     float_numbers: int

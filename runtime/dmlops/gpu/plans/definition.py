@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from .attention import define_attention, places_of
 from .attention_parts import define_parts, words_of
-from .defined import MAX_COUNT, Definition, DefinitionShader, Pass
+from .defined import LANES, MAX_COUNT, Definition, DefinitionShader, Pass
 from .known import Eight, Known, Lists, tell_known
 from .loops import (
     Dimensions,
@@ -24,11 +24,11 @@ from .loops import (
     outermost_first,
     vector_width,
 )
-from .passes import box_of
+from .passes import box_of, in_lanes
 from .planning import Planning
 from .reasons import Reason
 from .scratch import rows_left, space_without
-from .selected import Selection, in_lanes, lanes_along, room_of, selection_of, told_selection
+from .selected import Selection, lanes_along, room_of, selection_of, told_selection
 from .sums import SumsTile, define_sums
 from .told import NO_MEMBER, NONE, Buffer, Sizes, Threads
 from .tuning import (
@@ -198,6 +198,9 @@ def dispatch_defined(
         if selection.rows > 0:
             dispatch_selected(out, told, shader, known, selection, one, waits)
             return
+    if one.apart != NONE:
+        shape = in_lanes(shape, one.apart, LANES)
+        count = element_count(shape)
     threads, in_group = count, DEFINITION_THREADS if len(shader.sums) == 0 else SUMS_NONE_THREADS
     if one.writes & way.halves != 0:
         out.define("HALVING", 1)
@@ -295,13 +298,14 @@ def dispatch_selected(
         table: Eight = [selection.blocks if place == 1 else selection.rows, selection.coordinates]
         finding = one._replace(number=selected.number + place, writes_kept=True)  # a table, in scratch
         count = element_count(table)
-        threads = Threads(count, DEFINITION_THREADS)
+        threads = Threads(32 * count, DEFINITION_THREADS)
         dispatch_box(out, told, known, finding, table, count, first, threads, place > 0 or waits)
         first += count
     sizes = told.tensors[selected.output].sizes
-    shape = in_lanes(sizes, selected.apart)
+    lanes = lanes_along(sizes[selected.apart])
+    shape = in_lanes(sizes, selected.apart, lanes)
     count = element_count(shape)
-    out.define("LANES", lanes_along(sizes[selected.apart]))
+    out.define("LANES", lanes)
     summing = one._replace(number=selected.number + 2)
     dispatch_box(out, told, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
 

@@ -33,8 +33,6 @@ class NonzeroParams(NamedTuple):
     groupColumns: int
     "thread groups along x"
     blocks: int
-    columns: int
-    "of a row: the last dimensions of the coordinate"
     rowStride: int
     columnStride: int
     dimensions: Annotated[Dimensions, "RANK", "input"]
@@ -62,6 +60,7 @@ def plan_nonzero(out: Planning, told: Nonzero) -> None:
     ]
     out.define_text("MAGNITUDE", magnitude(told.input.bits, told.input.is_float))
     out.define("RANK", len(loops))
+    out.define("COLUMNS", told.coordinates.sizes[-1])
     out.define("ITEMS", NONZERO_ITEMS)
     out.define("NUM_THREADS", NONZERO_THREADS)
     define_moved(out, told.input)
@@ -83,7 +82,6 @@ def plan_nonzero(out: Planning, told: Nonzero) -> None:
             count,
             groups.columns,
             blocks,
-            told.coordinates.sizes[-1],
             told.coordinates.strides[-2],
             told.coordinates.strides[-1],
             dimensions(loops),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .attention import Sources
 from .defined import Definition, DefinitionShader, Pass, Passes
+from .known import Eight
+from .loops import ceil_div
 from .told import NONE, Sizes, Tensors
 
 
@@ -75,3 +77,11 @@ def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
 def bit_of(source: int, bit: int) -> int:
     """The bit, if there is a source."""
     return 0 if source == NONE else 1 << bit
+
+
+def in_lanes(sizes: Sizes, apart: int, lanes: int) -> Eight:
+    """The sizes of a tensor of which each thread computes that many elements along one dimension."""
+    shape: Eight = []
+    shape.extend(sizes)
+    shape[apart] = ceil_div(shape[apart], lanes)
+    return shape

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .defined import Definition, DefinitionShader
 from .known import Eight
 from .loops import ceil_div, element_count, power_below, times
-from .told import NONE, Sizes
+from .told import NONE
 from .tuning import SELECTED_LANES, SELECTED_ROOM
 
 
@@ -52,11 +52,3 @@ def told_selection(selection: Selection, first: int) -> Eight:
 def lanes_along(size: int) -> int:
     """The elements of a thread along a dimension of that size that no test depends on."""
     return power_below(size, SELECTED_LANES)
-
-
-def in_lanes(sizes: Sizes, apart: int) -> Eight:
-    """The sizes of an output, in lanes along one dimension."""
-    shape: Eight = []
-    shape.extend(sizes)
-    shape[apart] = ceil_div(shape[apart], lanes_along(shape[apart]))
-    return shape

@@ -14,7 +14,7 @@ def stored_type(bits: int, is_float: bool, is_signed: bool) -> str:
         return "uint"
     if is_signed:
         return "int64_t" if bits == 64 else "int" if bits == 32 else "int16_t"
-    return "uint64_t" if bits == 64 else "uint" if bits == 32 else "uint16_t"
+    return "uint4" if bits == 128 else "uint64_t" if bits == 64 else "uint" if bits == 32 else "uint16_t"
 
 
 def value_type(bits: int, is_float: bool, is_signed: bool) -> str:
@@ -23,7 +23,7 @@ def value_type(bits: int, is_float: bool, is_signed: bool) -> str:
         return "double" if bits == 64 else "float"
     if is_signed:
         return "int64_t" if bits == 64 else "int"
-    return "uint64_t" if bits == 64 else "uint"
+    return "uint4" if bits == 128 else "uint64_t" if bits == 64 else "uint"
 
 
 def define_type(out: Planning, macro: str, bits: int, is_float: bool, is_signed: bool) -> None:
@@ -42,7 +42,7 @@ def define_tensor(out: Planning, tensor: Tensor) -> None:
 
 
 def define_moved(out: Planning, tensor: Tensor) -> None:
-    """The same for a tensor whose elements are only moved."""
+    """The same for a tensor whose elements are only moved, up to 128 bits each."""
     define_type(out, tensor.macro, tensor.bits, False, False)
 
 

@@ -112,7 +112,9 @@ def with_sums(told: Definition, shader: DefinitionShader, needed: Passes, wanted
             sums = shader.sums[place]
             written = written | sums.writes
             passes.append(
-                Pass(sums.number, True, one.target, sums.writes, 0, sums.reads, one.is_along, NONE, NONE)
+                Pass(
+                    sums.number, True, one.target, sums.writes, 0, sums.reads, one.is_along, NONE, NONE, NONE
+                )
             )
     return passes
 

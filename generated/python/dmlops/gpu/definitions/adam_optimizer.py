@@ -43,10 +43,11 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 5, 0, 224, 0, False, -1, -1),
+        Pass(0, False, 5, 0, 224, 0, False, -1, -1, -1),
     ],
     lists=["NUMBER"],
     float_lists=0,
+    boxes=0,
     divisors=[],
     bounds=[],
     float_numbers=15,

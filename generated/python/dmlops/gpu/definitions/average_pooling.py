@@ -43,10 +43,11 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
     float_lists=0,
+    boxes=8,
     divisors=[],
     bounds=["DIMS"],
     float_numbers=0,

@@ -45,8 +45,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_SHARE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1),
-        Pass(1, False, 1, 0, 2, 1, False, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1),
     ],
     lists=[
         "STRIDES",
@@ -58,6 +58,7 @@ SHADER = DefinitionShader(
         "INPUT_GRADIENT_SIZES2",
     ],
     float_lists=0,
+    boxes=16,
     divisors=[5],
     bounds=["DIMS"],
     float_numbers=0,

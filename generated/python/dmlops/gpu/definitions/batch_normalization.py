@@ -43,10 +43,11 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 5, 0, 32, 0, False, -1, -1),
+        Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1),
     ],
     lists=[],
     float_lists=0,
+    boxes=0,
     divisors=[],
     bounds=[],
     float_numbers=1,

@@ -46,7 +46,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 3, 0, 8, 0, False, -1, -1),
+        Pass(0, False, 3, 0, 8, 0, False, -1, -1, -1),
     ],
     lists=[
         "OUTPUT_PADDING",
@@ -59,6 +59,7 @@ SHADER = DefinitionShader(
         "INPUT_SIZES2",
     ],
     float_lists=0,
+    boxes=64,
     divisors=[9, 13],
     bounds=["DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"],
     float_numbers=0,

@@ -45,7 +45,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 4, 0, 16, 0, False, -1, -1),
+        Pass(0, False, 4, 0, 16, 0, False, -1, -1, -1),
     ],
     lists=[
         "GROUP_COUNT",
@@ -58,6 +58,7 @@ SHADER = DefinitionShader(
         "NUMBER",
     ],
     float_lists=0,
+    boxes=64,
     divisors=[10],
     bounds=["DIMS"],
     float_numbers=0,

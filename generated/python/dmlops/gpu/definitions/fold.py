@@ -43,10 +43,11 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
     lists=["START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"],
     float_lists=0,
+    boxes=32,
     divisors=[6],
     bounds=["LEN", "LEN2", "LEN3", "DIMENSION_COUNT"],
     float_numbers=0,

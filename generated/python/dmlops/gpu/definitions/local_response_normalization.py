@@ -23,7 +23,6 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
     NearbyPass,
     Pass,
     RowsPass,
@@ -42,14 +41,13 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_BASE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1),
-        Pass(1, False, 1, 0, 2, 1, False, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
     lists=["BEFORE", "SPAN"],
     float_lists=0,
+    boxes=2,
     divisors=[],
     bounds=[],
     float_numbers=11,
@@ -79,9 +77,7 @@ def told(desc: Any, index: int) -> Definition:
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
-        KeptSizes(
-            tensors, SHADER, lambda wanted: [limited(desc.InputTensor.Sizes) if wanted >> 0 & 1 else ()],
-        ),
+        [],
         [
             limited(
                 tuple(

@@ -45,13 +45,14 @@ SHADER = DefinitionShader(
         Kept("KEPT_WINNER", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1),
-        Pass(1, False, 2, 0, 4, 1, False, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1),
     ],
     lists=[
         "STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2",
     ],
     float_lists=0,
+    boxes=16,
     divisors=[7],
     bounds=["DIMS"],
     float_numbers=0,

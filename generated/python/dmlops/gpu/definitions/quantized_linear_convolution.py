@@ -45,7 +45,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 9, 0, 512, 0, False, -1, -1),
+        Pass(0, False, 9, 0, 512, 0, False, -1, -1, -1),
     ],
     lists=[
         "GROUP_COUNT",
@@ -61,6 +61,7 @@ SHADER = DefinitionShader(
         "NUMBER4",
     ],
     float_lists=0,
+    boxes=64,
     divisors=[20],
     bounds=["DIMS"],
     float_numbers=0,

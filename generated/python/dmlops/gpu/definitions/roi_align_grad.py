@@ -54,17 +54,18 @@ SHADER = DefinitionShader(
         Kept("KEPT_BEST", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 15, 0, 7, False, -1, -1),
-        Pass(1, True, 4, 16, 0, 13, False, -1, -1),
-        Pass(2, True, 5, 32, 0, 13, False, -1, -1),
-        Pass(3, True, 6, 64, 0, 13, False, -1, -1),
-        Pass(4, False, 4, 0, 16, 125, False, -1, -1),
-        Pass(5, False, 5, 0, 32, 77, False, -1, -1),
+        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1),
+        Pass(1, True, 4, 16, 0, 13, False, -1, -1, -1),
+        Pass(2, True, 5, 32, 0, 13, False, -1, -1, -1),
+        Pass(3, True, 6, 64, 0, 13, False, -1, -1, -1),
+        Pass(4, False, 4, 0, 16, 125, False, -1, -1, -1),
+        Pass(5, False, 5, 0, 32, 77, False, -1, -1, -1),
     ],
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"],
     float_lists=0,
+    boxes=3,
     divisors=[],
-    bounds=[],
+    bounds=["IS_AVERAGE", "IS_LINEAR"],
     float_numbers=387,
     is_fused=False,
     activations=[],
@@ -159,18 +160,19 @@ def told(desc: Any, index: int) -> Definition:
             not desc.AlignRegionsToCorners,
             bits(desc.OutputPixelOffset),
             bits(desc.InputPixelOffset),
-            desc.InterpolationMode == INTERPOLATION_MODE_LINEAR,
             (
                 entry(output_gradient_sizes, 0)
                 if desc.OutputGradientTensor is not None
                 else entry(input_sizes, 0)
             )
             - 1,
-            desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE,
             roi_sizes_entry,
             1 if desc.AlignRegionsToCorners else 0,
         ],
-        [],
+        [
+            int(desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE),
+            int(desc.InterpolationMode == INTERPOLATION_MODE_LINEAR),
+        ],
         [],
         NO_FACTORS,
         NO_SLIDING,

@@ -43,10 +43,11 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
     lists=["BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
     float_lists=0,
+    boxes=0,
     divisors=[4, 5],
     bounds=["DIMENSION_COUNT", "LEN", "LEN2", "LEN3"],
     float_numbers=0,

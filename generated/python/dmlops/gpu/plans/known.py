@@ -85,6 +85,15 @@ def highest(bits: int, is_float: bool, is_signed: bool) -> str:
     return "65535" if bits == 16 else "4294967295u" if bits == 32 else "(~(uint64_t)0)"
 
 
+def dimension_of_rows(sizes: Sizes) -> int:
+    """The last dimension along which a box of these sizes has several coordinates, 0 if none has."""
+    row = 0
+    for d, size in enumerate(sizes):
+        if size > 1:
+            row = d
+    return row
+
+
 def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
     """Defines the macros and binds the resources of tensors; returns their sizes and strides as words."""
     lists: Lists = []
@@ -147,6 +156,8 @@ def tell_known(
         out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(told.lists):
         out.define(f"{shader.lists[place]}_LENGTH", len(listed))
+        if shader.boxes >> place & 1 == 1:
+            out.define(f"{shader.lists[place]}_ROW", dimension_of_rows(listed))
         if shader.float_lists >> place & 1 == 1:
             lists.extend(padded(listed))
         else:

@@ -4,22 +4,24 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Annotated, NamedTuple
 
 from .loops import (
     Dimensions,
     Loop,
+    Loops,
     check_span,
     dimensions,
-    element_count,
     grid,
     lone,
     merged_in_order,
+    repeats,
     times,
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Movement, Read, Tensor, Written
+from .told import NO_MEMBER, Lookups, Movement, Read, Tensor, Written
 from .tuning import SCATTER_FEW, SCATTER_THREADS
 from .types import define_moved, define_tensor
 
@@ -28,6 +30,11 @@ CHOOSE = 1
 COPY = 2
 WRITE_ALL = 3
 WRITE_CHOSEN = 4
+
+INPUT = 0  # the strides of a loop, in the order of the tensors
+INDICES = 1
+UPDATES = 2
+OUTPUT = 3
 
 
 class Scatter(NamedTuple):
@@ -66,11 +73,41 @@ class ScatterParams(NamedTuple):
     lookups: Annotated[list[ScatterLookup], 8, "LOOKUPS"]
 
 
+def run_of(bits: int, outputs: Loops, updates: Loops, lookups: Lookups) -> int:
+    """How many elements are moved as one, up to 128 bits: a run that is contiguous everywhere, for which
+    indices select one place."""
+    whole, part = outputs[-1].strides, updates[-1].strides
+    if bits < 8 or whole[INPUT] != 1 or whole[OUTPUT] != 1:
+        return 1
+    if part[INDICES] != 0 or part[UPDATES] != 1 or part[OUTPUT] != 1:
+        return 1
+    run = gcd(128 // bits, gcd(outputs[-1].size, updates[-1].size))
+    for loop in outputs[:-1]:
+        run = gcd(run, gcd(loop.strides[INPUT], loop.strides[OUTPUT]))
+    for loop in updates[:-1]:
+        run = gcd(run, gcd(loop.strides[UPDATES], loop.strides[OUTPUT]))
+    for lookup in lookups:
+        run = gcd(run, lookup.stride)
+    return run
+
+
+def in_runs(loops: Loops, run: int) -> Loops:
+    """Loops over runs of that many elements instead, with strides in runs."""
+    runs: Loops = []
+    for loop in loops[:-1]:
+        own = loop.strides
+        runs.append(
+            Loop(loop.size, [own[INPUT] // run, own[INDICES], own[UPDATES] // run, own[OUTPUT] // run])
+        )
+    runs.append(Loop(loops[-1].size // run, loops[-1].strides))
+    return runs
+
+
 def plan_scatter(out: Planning, told: Scatter) -> None:
     """Chooses the last update of each element, and writes all elements.
 
     If updates are few, all elements are copied first, so that only the targets of updates are touched
-    besides.
+    besides. Runs of elements that are moved together count as one.
     """
     check_span(out, told.input)
     check_span(out, told.indices)
@@ -95,6 +132,8 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     )
     if len(updates) == 0:
         updates.append(lone(4, 0))
+    run = run_of(told.output.bits, outputs, updates, movement.lookups)
+    outputs, updates = in_runs(outputs, run), in_runs(updates, run)
     span = 1
     for loop in outputs:
         span += (loop.size - 1) * loop.strides[-1]
@@ -102,11 +141,11 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     out.define("UPDATES_RANK", len(updates))
     out.define("LOOKUPS", len(movement.lookups))
     out.define("NUM_THREADS", SCATTER_THREADS)
-    define_moved(out, told.input)
+    define_moved(out, told.input._replace(bits=run * told.input.bits))
     define_tensor(out, told.indices)
-    define_moved(out, told.updates)
-    define_moved(out, told.output)
-    updated, all_elements = element_count(told.updates.sizes), element_count(told.output.sizes)
+    define_moved(out, told.updates._replace(bits=run * told.updates.bits))
+    define_moved(out, told.output._replace(bits=run * told.output.bits))
+    updated, all_elements = repeats(updates), repeats(outputs)
     are_few = times(updated, SCATTER_FEW) <= all_elements
     out.bind(
         ScatterResources(
@@ -119,6 +158,9 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     )
     out.share()
     output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
+    lookups: Annotated[list[ScatterLookup], 8] = [
+        ScatterLookup(lookup.size, lookup.stride // run, lookup.offset) for lookup in movement.lookups
+    ]
     for stage in range(5):
         if stage == CHOOSE or (stage == WRITE_ALL) != are_few:
             count = all_elements if CHOOSE < stage < WRITE_CHOSEN else updated
@@ -129,7 +171,7 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
                 groups.columns,
                 output_dimensions,
                 update_dimensions,
-                [ScatterLookup(lookup.size, lookup.stride, lookup.offset) for lookup in movement.lookups],
+                lookups,
             )
             waits = stage > COPY or (stage == CHOOSE and are_few)
             out.dispatch(params, groups, waits)

@@ -41,9 +41,9 @@ SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 5
 SCATTER_FEW = 32  # NVIDIA H200: 1.2 to 1.7 times as fast with 64 or more, with 4 at 0.4 to 1.2
 "output elements per update from which those without updates are just copied"
 
-NONZERO_THREADS = 512  # NVIDIA H200, when each added up one block: 256 at 0.82, 1024 at 1.01
+NONZERO_THREADS = 256  # NVIDIA H200: 512 at 0.97 to 1.01, and 0.88 where the tensor is small
 "threads in a group"
-NONZERO_ITEMS = 2  # NVIDIA H200, when threads added up one block each: 1 at 0.79, 4 at 0.72
+NONZERO_ITEMS = 8  # NVIDIA H200: 4 at 0.74 to 0.92, 16 at 0.87 to 1.16
 "elements per thread"
 
 PHILOX_THREADS = 256  # not measured

@@ -1,0 +1,135 @@
+"""Definitions of outputs for which elements that differ in one coordinate read alike: only the element that
+is read moves with them, as channels do where regions are sampled.
+
+A thread can then compute several such elements at once: what is read, and with which weights, it determines
+only once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import walk_through
+from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.sets import AT, ZERO
+
+
+@dataclass(frozen=True)
+class Lanes(FastForm):
+    """An output of which a thread can compute several elements along dimension `apart`: each reads `tensor`
+    at its own coordinate along dimension `place`, which is the same number in both (`schedules`)."""
+
+    output: str
+    tensor: str
+    apart: int
+    place: int
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Lanes | None:
+    """The lanes that the output of a definition has."""
+    output, *others = defines.outputs
+    if others or not described.is_certain(output) or described.may_be(output, "FLOAT64"):
+        return None
+    try:
+        found = _lanes(output, written(defines.outputs[output], {}), described)
+    except (Unfit, TooLarge):
+        return None
+    values = [*(one.value for one in defines.tensors), *_arguments(defines.outputs[output])]
+    return None if any(_reads(value, found.tensor) for value in values) else found
+
+
+def _lanes(output: str, value: ir.Expr, described: Described) -> Lanes:
+    loads = [part for part in ir.walk(value) if isinstance(part, ir.Load) and part.type == ir.FLOAT]
+    rank = described.rank(output) or 0
+    for tensor in dict.fromkeys(load.tensor for load in loads):
+        own = [load for load in loads if load.tensor == tensor]
+        if tensor.index is not None or not described.is_certain(tensor.name):
+            continue
+        for apart, place in sorted(set.intersection(*(_places(load.coordinate) for load in own))):
+            held: dict[ir.Expr, ir.Expr] = {
+                load: ir.Load(tensor, _held(load.coordinate, place), load.type) for load in own
+            }
+            is_outer = apart < rank - 1  # along the last dimension, threads read adjacent elements
+            if is_outer and _is_lanewise(value, tensor.name) and _avoids(ir.substitute(value, held), apart):
+                return Lanes(output, tensor.name, apart, place)
+    raise Unfit
+
+
+def _items(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The first entries of a coordinate."""
+    match coordinate:
+        case ir.ListOf(items):
+            return items
+        case ir.Binary("+", left, _, ir.INTS):
+            return _items(left)
+    return ()
+
+
+def _places(coordinate: ir.Expr) -> set[tuple[int, int]]:
+    """The dimensions of an output and of a tensor in which an element and what it reads move together."""
+    found: set[tuple[int, int]] = set()
+    for place, item in enumerate(_items(coordinate)):
+        match item:
+            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == AT:
+                found.add((d, place))
+    return found
+
+
+def _held(coordinate: ir.Expr, place: int) -> ir.Expr:
+    """The coordinate with 0 in place of one entry."""
+    match coordinate:
+        case ir.ListOf(items):
+            return ir.ListOf((*items[:place], ZERO, *items[place + 1 :]))
+        case ir.Binary("+", left, right, ir.INTS):
+            return ir.Binary("+", _held(left, place), right, ir.INTS)
+    raise Unfit
+
+
+def _avoids(node: ir.Expr, apart: int) -> bool:
+    """Whether a value depends on no entry `apart` of the output's coordinate."""
+    parts, others = list(ir.walk(node)), 0
+    for part in parts:
+        match part:
+            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == AT and d != apart:
+                others += 1
+            case ir.Index(sequence, ir.Binary("+", ir.Local(), ir.Number(value=int(d)), ir.INT)) if (
+                sequence == AT and d > apart
+            ):  # at the number of a dimension and as many after it
+                others += 1
+            case ir.Slice(sequence, ir.Number(value=int(d)), None) if sequence == AT and d > apart:
+                others += 1
+    return others == sum(part == AT for part in parts)
+
+
+def _is_lanewise(node: ir.Expr, tensor: str) -> bool:
+    """Whether elements of a tensor only take part in arithmetic, sums, minima and maxima."""
+    if not _reads(node, tensor):
+        return True
+    match node:
+        case ir.Load():
+            return True
+        case ir.Binary("+" | "-" | "*" | "/", left, right, ir.FLOAT):
+            return _is_lanewise(left, tensor) and _is_lanewise(right, tensor)
+        case ir.Conditional(test, then, otherwise):
+            branches = (then, otherwise)
+            return not _reads(test, tensor) and all(_is_lanewise(one, tensor) for one in branches)
+        case ir.Fold("sum" | "min" | "max", loops, condition, body, ir.FLOAT):
+            bounds = [bound for each in loops for bound in (each.first, each.last)]
+            outer = [one for one in (*bounds, condition) if one is not None]
+            return not any(_reads(one, tensor) for one in outer) and _is_lanewise(body, tensor)
+    return False
+
+
+def _arguments(value: ir.Expr) -> list[ir.Expr]:
+    """The arguments of all functions that a value calls."""
+    calls = [part for part in walk_through(value) if isinstance(part, ir.Apply)]
+    return [argument for call in calls for argument in call.arguments]
+
+
+def _reads(node: ir.Expr, tensor: str) -> bool:
+    return any(isinstance(part, ir.Load) and part.tensor.name == tensor for part in walk_through(node))
