@@ -7,6 +7,7 @@ Of what differs it prints family and seed, from which `drawn` makes the descript
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import Counter
@@ -19,25 +20,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlops import reference
+from dmlops.computations.map import Map
+from dmlops.computations.scatter import Scatter
+from dmlops.computations.top_k import TopK
+from dmlops.compute import computation
 from dmlops.judgement import tensors
-from gpu_device import opened, run_in_guard_zones
+from gpu_device import opened, run_in_guard_zones, smallest_compared
 from random_shapes import FAMILIES, Drawn, drawn
+
+# What functions of single elements may be off by, relative to the result, and what sums may be, relative to
+# the largest number of the tensor: without and with halves, and the same for thousands of products.
+ROUNDED = {"float64": 1e-15, "float32": 1e-6, "float16": 1e-3}
+SUMMED, CONTRACTED = (2e-5, 1e-3), (2e-4, 1e-2)
+CONTRACTIONS = re.compile("GEMM|CONVOLUTION|MATRIX|ATTENTION|RNN|GRU|LSTM")
+ADDED = ("Beta", "Bias", "ValueStart")  # members that are added to a product
+ROUNDED_SUMS = re.compile("QUANTIZED|RESAMPLE")  # in another order, a half may become the other neighbour
+CHOOSES = re.compile(r"MAX_POOLING\d?|MAX_UNPOOLING|ROI_POOLING")
 
 
 def differences(one: Drawn, device: Any) -> list[str]:
     """What the device computes otherwise than the reference."""
     found = run_in_guard_zones(device, one.desc, one.arrays)
-    with np.errstate(all="ignore"):
-        wanted = dict(by_tensor(reference.run(one.desc, one.arrays)))
-    halves = any(tensor.DataType.name == "FLOAT16" for _, _, tensor in tensors(one.desc))
+    wanted = dict(by_tensor(reference.run(one.desc, one.arrays)))
     texts = []
     for name, array in wanted.items():
-        equal = near(one.desc.OPERATOR, found[name], array, halves)
+        with np.errstate(all="ignore"):
+            equal = near(one, found[name], array, device)
         if not equal.all():
             place = tuple(np.argwhere(~equal)[0].tolist())
             texts.append(
                 f"{np.count_nonzero(~equal)} of {equal.size} elements of {name}, "
-                f"{place}: {found[name][place]} for {array[place]}"
+                f"{place}: {found[name][place]!r} for {array[place]!r}"
             )
     return texts
 
@@ -51,17 +64,52 @@ def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
             yield from ((f"{name}[{number}]", one) for number, one in enumerate(found))
 
 
-def near(operator: str, found: np.ndarray, wanted: np.ndarray, halves: bool) -> np.ndarray:
-    """Which elements are right: floats as near as thousands of products are in another order; integers equal,
-    but for quantised ones, which such a sum may round to the neighbour."""
-    if wanted.dtype.kind == "f":
-        finite = np.abs(wanted[np.isfinite(wanted)].astype(np.float64))
-        part = 1e-2 if halves else 2e-4
-        a, b = found.astype(np.float64), wanted.astype(np.float64)
-        return np.isclose(a, b, part, part * finite.max(initial=0), equal_nan=True)
-    if operator.startswith("QUANTIZED"):
-        return np.abs(found.astype(int) - wanted.astype(int)) <= 1
-    return np.equal(found, wanted)
+def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, device: Any) -> np.ndarray:
+    """Which elements are right."""
+    desc: Any = one.desc
+    if is_chosen(desc):
+        return (found == wanted) | ((found != found) & (wanted != wanted))
+    if wanted.dtype.kind != "f":
+        if ROUNDED_SUMS.match(desc.OPERATOR) and wanted.dtype.itemsize == 1:
+            return np.abs(found.astype(int) - wanted.astype(int)) <= 1
+        return np.equal(found, wanted)
+    a, b = found.astype(np.float64), wanted.astype(np.float64)
+    if isinstance(computation(desc), Map):
+        subnormal = 4 * float(np.finfo(wanted.dtype).smallest_normal)
+        least = max(subnormal, smallest_compared(device, np.float32), cancelled(one))
+        return np.isclose(a, b, ROUNDED[wanted.dtype.name], least, equal_nan=True)
+    halves = any(tensor.DataType.name == "FLOAT16" for _, _, tensor in tensors(desc))
+    exact, half = CONTRACTED if CONTRACTIONS.search(desc.OPERATOR) else SUMMED
+    part, finite = half if halves else exact, np.abs(b[np.isfinite(b)])
+    # Where all numbers are equal, what their mean is off by is divided by the root of Epsilon.
+    least = 5.0 if hasattr(desc, "Epsilon") else 0.0
+    return np.isclose(a, b, part, part * max(finite.max(initial=0), least), equal_nan=True)
+
+
+def cancelled(one: Drawn) -> float:
+    """What may remain where a product and a member cancel: devices round the product, or only the sum."""
+    desc: Any = one.desc
+    described = [desc, getattr(desc, "FusedActivation", None)]
+    added = [getattr(each, name, 0.0) for each in described for name in ADDED]
+    largest = np.abs(np.hstack(added)).max()
+    if "SWISH" in desc.OPERATOR:  # is multiplied by the element
+        numbers = one.arrays["InputTensor"]
+        largest *= np.abs(numbers[np.isfinite(numbers)]).max(initial=0)
+    return float(largest) * 2.0**-23
+
+
+def is_chosen(desc: Any) -> bool:
+    """Whether all numbers of the outputs are numbers of the inputs: what is not computed has no error."""
+    work = computation(desc)
+    if isinstance(work, Map):
+        return bool(work.moves)
+    if isinstance(work, Scatter | TopK) or CHOOSES.fullmatch(desc.OPERATOR):
+        return True
+    if desc.OPERATOR == "REDUCE":
+        return desc.Function.name in ("MAX", "MIN")
+    return (
+        "SAMPLE" in desc.OPERATOR and "GRAD" not in desc.OPERATOR and desc.InterpolationMode.name != "LINEAR"
+    )
 
 
 class Swept(NamedTuple):

@@ -111,3 +111,12 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(dmlops.InvalidDescription, match="axis-range") as caught:
         run(case.description, case.inputs)
     assert [violation.member for violation in caught.value.violations] == ["Axis"]
+
+
+def test_places_of_greatest_elements_where_images_are_a_column() -> None:
+    """Which NumPy finds wrong beyond 8192 of them, if asked for all coordinates of such an array at once."""
+    image = np.random.default_rng(1).permutation(10000 * 6).reshape(1, 10000, 2, 3).astype(np.float32)
+    window: Any = {"Strides": (1, 1), "WindowSize": (2, 3), "StartPadding": (0, 0), "EndPadding": (0, 0)}
+    desc = dmlops.make.max_pooling1(image, OutputIndicesTensor="UINT32", **window)
+    indices = dmlops.reference.run(desc, {"InputTensor": image})["OutputIndicesTensor"]
+    assert (image.ravel()[indices] == image.max(axis=(2, 3), keepdims=True)).all()

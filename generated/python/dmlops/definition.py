@@ -416,7 +416,9 @@ class Evaluation:
                 best = top
             ahead = here & (~found | better(top, best) | (np.isnan(top) & ~np.isnan(best)))
             ahead &= ~(found & np.isnan(best))
-            indices = np.unravel_index(number, tuple(count))
+            # Flat: NumPy 2.4 gets elements past 8192 wrong where the last of several dimensions is 1.
+            flat_indices = np.unravel_index(number.ravel(), tuple(count))
+            indices = [one.reshape(number.shape) for one in flat_indices]
             for axis, values_of_axis in enumerate(axes):
                 flat = np.broadcast_to(values_of_axis, np.broadcast_shapes(np.shape(values_of_axis), shape))
                 along = np.moveaxis(flat, axis, 0)  # the same for all iterations of the other axes
