@@ -11,13 +11,17 @@ from dmlops.structs import Size2d
 from random_shapes.draw import BYTES, DIRECTIONS, FLOATS, NUMBERS, Draw
 
 MOST_RESAMPLED = 1 << 19  # elements: the reference takes seconds for more
+MOST_TAPS = 300  # Mesa's driver for CPUs ends all loops of a thread after 65535 iterations in total
 INTERPOLATIONS = ("LINEAR", "NEAREST_NEIGHBOR")
 
 
 def pooled_window(draw: Draw) -> tuple[list[int], dict[str, Any]]:
     """The sizes of images, and the members of a window that moves over them."""
-    images = [draw.choice((4, 5, 8, 14, 17, 28, 33, 80)) for _ in range(draw.choice((2, 2, 2, 3)))]
+    extents = draw.choice(((4, 5, 8, 14, 17, 28, 33, 80),) * 3 + ((4, 5, 8, 14),))
+    images = [draw.choice(extents) for _ in range(3 if max(extents) == 14 else 2)]
     window = [min(size, draw.choice((1, 2, 3, 3, 5, size))) for size in images]
+    while prod(window) > MOST_TAPS:
+        window[draw.randrange(len(window))] = 1
     dilations = [
         draw.choice((1, 1, 2)) if 2 * size - 1 <= most else 1
         for size, most in zip(window, images, strict=True)
@@ -30,7 +34,7 @@ def pooled_window(draw: Draw) -> tuple[list[int], dict[str, Any]]:
         "EndPadding": padding,
         "Dilations": dilations,
     }
-    return [min(size, 14) for size in images] if len(images) == 3 else images, members
+    return images, members
 
 
 def windows(draw: Draw) -> Description:
