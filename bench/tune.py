@@ -47,6 +47,8 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "UNITS_PART": (256, 384, 512, 640),
     "UNITS_TAPS": (1, 7),
     "UNITS_REACH": (2, 16),
+    "ATTENTION_MANY_ROWS": (32, 64),  # what the shader has room for
+    "ATTENTION_FEW_ROWS": (32, 64),
     "BLOCK_PLACES": (10, 81),
     "SEPARABLE_TABLE": (896, 7168),
     "THIN_LANES": (1, 8),

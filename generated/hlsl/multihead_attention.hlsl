@@ -20,7 +20,7 @@
 //              5 OutputPresentKeyTensor
 //              6 OutputPresentValueTensor
 // In pass 3 only:
-//   ROWS       queries per group, a multiple of 32
+//   ROWS       queries per group, 32 or 64
 //   DEPTH      depth of the tiles in shared memory: elements of queries and keys, then keys of values; 8 or 16
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
 //   VALUE_VECTORS  how many times that; in between are those of 15 other threads
