@@ -542,7 +542,8 @@ def test_attention_at_any_scale(scale: float, device: Any) -> None:
     attends(device, dataclasses.replace(desc, Scale=scale), arrays)
 
 
-def test_attention_with_masks(device: Any) -> None:
+def test_attention_with_masks(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: UnitsTile(4, 16, 1, 16, 16))
     rng = np.random.default_rng(6)
     dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
     dense[1, 0, 3] = 0  # every key of a query
