@@ -60,8 +60,9 @@ FAR = (
     *("SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
     *("TOP_K_SELECTED", "TOP_K_COUNTED", "TOP_K_COMPARED"),
 )
-# Groups that may spin on each other must all be resident: these numbers say how many are, whatever is faster.
-FIXED = ("SUMS_RESIDENT", "SUMS_STAYING_GROUPS")
+# Groups that may spin on each other must all be resident: two numbers say how many are, whatever is faster.
+# For no other depth than the third does the shader have room.
+FIXED = ("SUMS_RESIDENT", "SUMS_STAYING_GROUPS", "ATTENTION_DEPTH")
 NUMBERS = tuple(name for name in vars(tuning) if name.isupper() and name not in FIXED)
 
 

@@ -21,7 +21,7 @@
 //              6 OutputPresentValueTensor
 // In pass 3 only:
 //   ROWS       queries per group, 32 or 64
-//   DEPTH      depth of the tiles in shared memory: elements of queries and keys, then keys of values; 8 or 16
+//   DEPTH      depth of the tiles in shared memory: elements of queries and keys, then keys of values; 16
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
 //   VALUE_VECTORS  how many times that; in between are those of 15 other threads
 //   SCRATCH_VECTOR  adjacent elements loaded at once: 4 where rows are multiples of it, else 1
