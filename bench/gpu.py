@@ -10,8 +10,8 @@ cases, once each, which shows that everything works but says nothing about speed
 GB/s counts the least traffic possible: every tensor once, and only the selected part of one that is subject
 to indices or strides of 0. The ceilings are a copy of a tensor by a shader, and for products arithmetic
 alone, measured in the same run. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch
-runs as a CUDA graph. Calls rotate through copies of the tensors that exceed any cache. Results are checked
-against torch, or against the reference without it, before they are timed.
+runs as a CUDA graph. Calls rotate through copies of the tensors that exceed any cache. The first output of
+a case is checked against torch, or against the reference without it, before it is timed.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   LANES      elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
@@ -666,17 +667,19 @@ INPUT_VALUE ReadInput(List at)
 #endif
 }
 
-// The elements at a coordinate and at the next three along dimension 1, all clamped to the tensor
-float4 ReadLanesInput(List at)
+typedef vector<float, LANES> Lanes;
+
+// The elements at a coordinate and at the next ones along dimension 1, all clamped to the tensor
+Lanes ReadLanesInput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         if (d != 1)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    float4 elements;
+    Lanes elements;
     [unroll]
-    for (int lane = 0; lane < 4; lane++)
+    for (int lane = 0; lane < LANES; lane++)
     {
         const int place = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
         elements[lane] = LoadInput(offset + (uint)place * (uint)inputStrides[0][1]);
@@ -875,14 +878,20 @@ void WriteKeptPaces(uint number, REAL_VALUE entry)
 #endif
 }
 
-float4 Max(float4 x, float4 y)
+Lanes Max(Lanes x, Lanes y)
 {
-    return float4(Max(x[0], y[0]), Max(x[1], y[1]), Max(x[2], y[2]), Max(x[3], y[3]));
+    [unroll]
+    for (int lane = 0; lane < LANES; lane++)
+        x[lane] = Max(x[lane], y[lane]);
+    return x;
 }
 
-float4 Min(float4 x, float4 y)
+Lanes Min(Lanes x, Lanes y)
 {
-    return float4(Min(x[0], y[0]), Min(x[1], y[1]), Min(x[2], y[2]), Min(x[3], y[3]));
+    [unroll]
+    for (int lane = 0; lane < LANES; lane++)
+        x[lane] = Min(x[lane], y[lane]);
+    return x;
 }
 
 precise REAL_VALUE Corner(int r, int j)
@@ -993,7 +1002,7 @@ int64_t Near(REAL_VALUE x)
     return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
 }
 
-float4 Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
+Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
@@ -1001,19 +1010,19 @@ float4 Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
         const int iFirst = Narrow(Low(y));
         const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
-        float4 result = (float4)0;
+        Lanes result = (Lanes)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
             {
-                result += Hat(y, i) * Hat(x, j) * (float4)ReadLanesInput(Listed(Batch(r), c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (Lanes)ReadLanesInput(Listed(Batch(r), c, i, j));
             }
         }
         return result;
     }
-    return (float4)ReadLanesInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
+    return (Lanes)ReadLanesInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
 
 REAL_VALUE Outside()
@@ -1021,7 +1030,7 @@ REAL_VALUE Outside()
     return (REAL_VALUE)outOfBoundsInputValue;
 }
 
-float4 Read(int r, int c, List o, List s)
+Lanes Read(int r, int c, List o, List s)
 {
     if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
     {
@@ -1035,12 +1044,12 @@ List Grid(int r)
     return Listed(Samples(r, 0), Samples(r, 1));
 }
 
-float4 SumOf(List at)
+Lanes SumOf(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
     const int sRow = RowOf(sLast);
-    float4 result = (float4)0;
+    Lanes result = (Lanes)0;
     List s = sFirst;
     [loop]
     for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
@@ -1055,7 +1064,7 @@ float4 SumOf(List at)
     return result;
 }
 
-float4 Chosen2(List at)
+Lanes Chosen2(List at)
 {
     if (isAverage != 0)
     {
@@ -1064,7 +1073,7 @@ float4 Chosen2(List at)
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
     const int sRow = RowOf(sLast);
-    float4 result = (REAL_VALUE)asfloat(0xff800000u);
+    Lanes result = (REAL_VALUE)asfloat(0xff800000u);
     List s = sFirst;
     [loop]
     for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
@@ -1109,10 +1118,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
     WriteKeptPaces(first + item, Chosen(at));
 #elif PASS == 1  // OutputTensor
-    at.entries[1] *= 4;  // a thread computes four elements along dimension 1
-    const float4 lanes = Chosen2(at);
+    at.entries[1] *= LANES;
+    const Lanes lanes = Chosen2(at);
     [unroll]
-    for (int lane = 0; lane < 4; lane++)
+    for (int lane = 0; lane < LANES; lane++)
     {
         if (at.entries[1] < outputSizes[0][1])
             WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(lanes[lane], OUTPUT_BITS));

@@ -22,6 +22,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   LANES      elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
@@ -527,17 +528,19 @@ INPUT_VALUE ReadInput(List at)
 #endif
 }
 
-// The elements at a coordinate and at the next three along dimension 1, all clamped to the tensor
-float4 ReadLanesInput(List at)
+typedef vector<float, LANES> Lanes;
+
+// The elements at a coordinate and at the next ones along dimension 1, all clamped to the tensor
+Lanes ReadLanesInput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         if (d != 1)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    float4 elements;
+    Lanes elements;
     [unroll]
-    for (int lane = 0; lane < 4; lane++)
+    for (int lane = 0; lane < LANES; lane++)
     {
         const int place = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
         elements[lane] = LoadInput(offset + (uint)place * (uint)inputStrides[0][1]);
@@ -600,14 +603,20 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
     StoreOutput(OffsetInOutput(at), entry);
 }
 
-float4 Max(float4 x, float4 y)
+Lanes Max(Lanes x, Lanes y)
 {
-    return float4(Max(x[0], y[0]), Max(x[1], y[1]), Max(x[2], y[2]), Max(x[3], y[3]));
+    [unroll]
+    for (int lane = 0; lane < LANES; lane++)
+        x[lane] = Max(x[lane], y[lane]);
+    return x;
 }
 
-float4 Min(float4 x, float4 y)
+Lanes Min(Lanes x, Lanes y)
 {
-    return float4(Min(x[0], y[0]), Min(x[1], y[1]), Min(x[2], y[2]), Min(x[3], y[3]));
+    [unroll]
+    for (int lane = 0; lane < LANES; lane++)
+        x[lane] = Min(x[lane], y[lane]);
+    return x;
 }
 
 int64_t Corner(List at, int j)
@@ -666,14 +675,14 @@ int Batch(List at)
     return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), inputSizesEntry), 0);
 }
 
-float4 Chosen(List at)
+Lanes Chosen(List at)
 {
     if (AllOf(at))
     {
         const List pLast = Last(at);
         const List pFirst = First(at);
         const int pRow = RowOf(pLast);
-        float4 result = (REAL_VALUE)asfloat(0xff800000u);
+        Lanes result = (REAL_VALUE)asfloat(0xff800000u);
         List p = pFirst;
         [loop]
         for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
@@ -682,7 +691,7 @@ float4 Chosen(List at)
             [loop]
             for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
             {
-                result = Max(result, (float4)ReadLanesInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
+                result = Max(result, (Lanes)ReadLanesInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
             }
         }
         return result;
@@ -715,10 +724,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    at.entries[1] *= 4;  // a thread computes four elements along dimension 1
-    const float4 lanes = Chosen(at);
+    at.entries[1] *= LANES;
+    const Lanes lanes = Chosen(at);
     [unroll]
-    for (int lane = 0; lane < 4; lane++)
+    for (int lane = 0; lane < LANES; lane++)
     {
         if (at.entries[1] < outputSizes[0][1])
             WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(lanes[lane], OUTPUT_BITS));

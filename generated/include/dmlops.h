@@ -29068,12 +29068,18 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("HALVES"), (int64_t)(way.halves != 0));
     }
+    for (int64_t each_8 = 0; each_8 < way.passes.count; ++each_8) {
+        const dmlops_plan_Pass* one = &way.passes.items[each_8];
+        if (one->apart != -1) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), 4);
+        }
+    }
     dmlops_out_share(planning);
-    dmlops_plan_Known made_8;
-    dmlops_plan_int_512_copy(&made_8.lists, &lists);
-    dmlops_plan_int_32_copy(&made_8.activations, &known.activations);
-    dmlops_plan_int_64_copy(&made_8.scalars, &known.scalars);
-    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_8);
+    dmlops_plan_Known made_9;
+    dmlops_plan_int_512_copy(&made_9.lists, &lists);
+    dmlops_plan_int_32_copy(&made_9.activations, &known.activations);
+    dmlops_plan_int_64_copy(&made_9.scalars, &known.scalars);
+    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_9);
 }
 
 /* What is bound in place of absent tensors: the first output that is present. */

@@ -15,8 +15,8 @@ from dmlgen.outputs.statements import NumberPrinter
 from dmlgen.outputs.uniforms import macro, plain
 
 REAL = "REAL_VALUE"
-LANES = "float4"
-"""The types of a float, and of those of four elements at once."""
+LANES = "Lanes"
+"""The types of a float, and of those of several elements at once."""
 
 
 class FunctionPrinter(NumberPrinter):
@@ -34,7 +34,7 @@ class FunctionPrinter(NumberPrinter):
         self.widths = widths
         self._taken = frozenset(taken)
         self.in_lanes = ""
-        """The tensor of which elements are read for four elements of the output at once, if any."""
+        """The tensor of which elements are read for several elements of the output at once, if any."""
         self._single = False
         self._locals: Bits = {}
         self._lists: dict[ir.Expr, str] = {}

@@ -72,7 +72,7 @@ class ShaderPrinter(LoopPrinter):
         return f"({type_}){self._in(node, False, ATOM)}"
 
     def lane(self, name: str) -> str:
-        """One of the four values `lanes` of an output, as it is stored."""
+        """One of the values `lanes` of an output, as it is stored."""
         value = self._call("RoundingOnce", "lanes[lane]", f"{self.tensors[name].macro}_BITS")
         return f"({self.tensors[name].macro}_VALUE){value}"
 

@@ -51,8 +51,8 @@ class Pass:
     `along`: it is part of a recurrence, and one dispatch writes one step. `keyed`: it writes maxima, and
     visits the coordinates of another box, each of which names the entry it counts for. `each`: the array of
     tensors each of which takes a dispatch. `where`: the coordinates that are written; all if empty. `form`:
-    it is computed in a faster way, not from the text of a value. `lanes`: each thread computes four elements,
-    and stores `lane`.
+    it is computed in a faster way, not from the text of a value. `lanes`: each thread computes several
+    elements, and stores `lane`.
     """
 
     values: Mapping[str, str]

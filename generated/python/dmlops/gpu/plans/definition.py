@@ -109,6 +109,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         out.write(out.scratch(max(4 * words, 8), from_zeros))
     if shader.attention.number != NONE:
         out.define("HALVES", int(way.halves != 0))
+    for one in way.passes:
+        if one.apart != NONE:
+            out.define("LANES", LANES)
     out.share()
     dispatch_passes(out, told, shader, way, Known(lists, known.activations, known.scalars))
 
