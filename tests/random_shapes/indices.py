@@ -19,8 +19,8 @@ def tuples(draw: Draw) -> Description:
     indices = [*sizes[:batches], *count, coordinates]
     chosen = [*sizes[:batches], *count, *named]
     rank = draw.randint(max(len(sizes), len(indices), len(chosen)), 8)
-    image = draw.tensor(kind, aligned(sizes, rank))
-    tensor = draw.tensor(of_indices, aligned(indices, rank))
+    image = draw.tensor(kind, of_rank(sizes, rank))
+    tensor = draw.tensor(of_indices, of_rank(indices, rank))
     members = {"InputDimensionCount": len(sizes), "IndicesDimensionCount": len(indices)}
     if batches:
         return make.gather_nd1(image, tensor, BatchDimensionCount=batches, **members)
@@ -29,11 +29,11 @@ def tuples(draw: Draw) -> Description:
             return make.gather_nd(image, tensor, **members)
         case 1:
             return make.gather_nd1(image, tensor, BatchDimensionCount=0, **members)
-    updates = draw.tensor(kind, aligned(chosen, rank))
+    updates = draw.tensor(kind, of_rank(chosen, rank))
     return make.scatter_nd(image, tensor, updates, OutputTensor=draw.tensor(kind, image.Sizes), **members)
 
 
-def aligned(sizes: list[int], rank: int) -> list[int]:
+def of_rank(sizes: list[int], rank: int) -> list[int]:
     """The sizes after as many 1s as make so many dimensions."""
     return [1] * (rank - len(sizes)) + sizes
 
