@@ -51,13 +51,15 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "ATTENTION_FEW_ROWS": (32, 64),
     "BLOCK_PLACES": (10, 81),
     "SEPARABLE_TABLE": (896, 7168),
-    "THIN_LANES": (1, 8),
+    "BYTES_PART": (256, 1024),
+    "THIN_LANES": (8, 64),
+    "TILE_PRODUCTS": (512, 4096, 8192),
 }
 # Thresholds that no case is near: an eighth and eight times of them are tried
 FAR = (
     *("REDUCTION_LONG", "REDUCTION_SINGLE_LONG", "SUMS_LEAST_PRODUCTS", "TILE_COPIED", "TILE_COPIED_LINES"),
-    *("TILE_SHALLOW", "TILE_SMALL_PART", "UNITS_SHALLOW", "SLIDING_PRODUCTS", "SEPARABLE_GROUPS"),
-    *("SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
+    *("TILE_SHALLOW", "TILE_SMALL", "TILE_SMALL_PART", "UNITS_SHALLOW", "SLIDING_PRODUCTS"),
+    *("SEPARABLE_GROUPS", "SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
     *("TOP_K_SELECTED", "TOP_K_COUNTED", "TOP_K_COMPARED"),
 )
 # Groups that may spin on each other must all be resident: two numbers say how many are, whatever is faster.

@@ -45,7 +45,7 @@ CASES = {
     "stored downwards, in parts": column_by_column(
         product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), None)
     ),
-    "in parts, B turned": product(of("FLOAT16", 1, 1544), of("FLOAT16", 5, 1544), None, "NT"),
+    "in parts, B turned": product(of("FLOAT16", 1, 2056), of("FLOAT16", 5, 2056), None, "NT"),
     "in parts, 2 columns": product(of("FLOAT32", 2, 6, 1028), of("FLOAT32", 2, 1028, 2), None, "NN", RELU),
 }  # fmt: skip
 UNITS = Capability.MATRIX_UNITS

@@ -10,7 +10,7 @@ from .case import Case, drawn, size_of, tensor, uniform
 
 def attentions() -> Iterator[Case]:
     """Attention over as many tokens as language models process at once, most of it with 64 elements per head,
-    that of Stable Diffusion, to its image and to its text, and decoding."""
+    that of Stable Diffusion, to its image and to its text, and decoding, also of several drafted tokens."""
 
     def attention(
         batches: int, tokens: int, heads: int, data_type: str, queries: int | None = None, depth: int = 64
@@ -83,6 +83,8 @@ def attentions() -> Iterator[Case]:
         yield attention(2, 77, 8, data_type, queries=4096, depth=40)
         yield attention(2, 256, 8, data_type, depth=160)
         yield attention(1, 4096, 1, data_type, depth=512)
+        for queries in (8, 16):
+            yield attention(1, 2048, 32, data_type, queries=queries, depth=128)
         for batches in (1, 32):
             yield attention(batches, 4096, 32, data_type, queries=1)
             for depth in (64, 128):

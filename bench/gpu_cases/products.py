@@ -185,7 +185,7 @@ def products() -> Iterator[Case]:
         yield convolution(Layer(16, 14, 16, 3, images=1), data_type)
         yield spread(Layer(16, 7, 16, 4, 2, images=1), data_type)
         yield pooling("MAX", 16, 14, 3, 2, data_type, images=1)
-        for size in (1024, 2048, 4096):
+        for size in (256, 512, 1024, 2048, 4096):
             yield product(size, size, size, data_type)
         yield product(4096, 4096, 4096, data_type, turned=True)
         yield product(1001, 999, 1003, data_type)
@@ -196,7 +196,10 @@ def products() -> Iterator[Case]:
             yield product(512, depth, columns, data_type)
         yield product(512, 64, 512, data_type, turned=True, count=96)
         yield product(512, 512, 64, data_type, count=96)
-        yield product(32, 32, 32, data_type, count=1024)
+        for size, count in ((8, 65536), (16, 8192), (32, 1024)):
+            yield product(size, size, size, data_type, count=count)
+        for columns in (256, 1024):
+            yield product(1, 4096, columns, data_type)
         yield product(64, 65536, 64, data_type)
         for depth, columns in ((320, 320), (320, 2560), (1280, 320)):
             yield product(8192, depth, columns, data_type, turned=True)
@@ -251,11 +254,14 @@ def of_bytes() -> Iterator[Case]:
     for size in (1024, 4096):
         yield product(size, size, size)
         yield product(size, size, size, turned=True)
-    for rows, depth, columns in ((32, 4096, 4096), (128, 4096, 11008), (512, 768, 3072)):
+    for rows, depth, columns in ((32, 4096, 1024), (32, 4096, 4096), (128, 4096, 11008), (512, 768, 3072)):
         yield product(rows, depth, columns, turned=True)
     yield convolution(64, 56, 256, 1)
     yield convolution(64, 56, 64, 3)
     yield convolution(256, 14, 256, 3)
+    yield convolution(24, 56, 96, 3)
+    yield convolution(40, 28, 160, 3)
+    yield convolution(512, 7, 128, 3, images=1)
     yield quantized_product(512, 4096, 4096)
     for layer in (Layer(64, 56, 256, 1), Layer(128, 56, 128, 3, 1, 128), Layer(960, 7, 960, 3, 1, 960)):
         yield quantized_convolution(layer)

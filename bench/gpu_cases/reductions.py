@@ -1,4 +1,4 @@
-"""Reductions of images, and of few wide rows."""
+"""Reductions of images and of few wide rows, and running sums."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .case import LARGE, Case, Torch, drawn, tensor
 
 
 def reductions() -> Iterator[Case]:
-    """Sums and extremes of channels, of planes and of columns, and the softmax of a language model's
-    vocabulary."""
+    """Sums and extremes of channels, of planes and of columns, the softmax of a language model's vocabulary,
+    and running sums of many short lines and of few long ones."""
     sizes = (32, 64, 112, 112)
 
     def reduced(name: str, function: str, axes: tuple[int, ...], data_type: str, torch: Torch) -> Case:
@@ -40,3 +40,10 @@ def reductions() -> Iterator[Case]:
             f"softmax 1x128256 {data_type}", "ACTIVATION_SOFTMAX1",
             {"InputTensor": words, "OutputTensor": words}, lambda torch, x: torch.softmax(x, 1), Axes=[1],
         )  # fmt: skip
+        for count, length in ((262144, 64), (131072, 128), (16, 1 << 20)):
+            lines = tensor((count, length), data_type)
+            yield drawn(
+                f"cumsum of {count}x{length} {data_type}", "CUMULATIVE_SUMMATION",
+                {"InputTensor": lines, "OutputTensor": lines}, lambda torch, x: torch.cumsum(x, 1),
+                Axis=1, AxisDirection="INCREASING", HasExclusiveSum=False,
+            )  # fmt: skip

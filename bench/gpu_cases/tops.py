@@ -8,12 +8,14 @@ from .case import Case, drawn, tensor
 
 SHAPES = (
     *((1, 50257, 50), (32, 8400, 300), (8192, 64, 2), (4096, 256, 8), (1, 1 << 24, 100)),
+    *((4096, 1024, 100), (64, 65536, 50)),
     *((4096, 4096, 4096), (1, 1 << 20, 1 << 20)),
 )
 
 
 def tops() -> Iterator[Case]:
-    """Tokens of a vocabulary, boxes of images, experts of tokens, a long line; then lines that are sorted."""
+    """Tokens of a vocabulary, boxes of images, experts of tokens, a long line, candidates of searches; then
+    lines that are sorted."""
     for data_type in ("float32", "float16"):
         for count, length, wanted in SHAPES:
             yield drawn(

@@ -24594,9 +24594,11 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     by_units, const dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t heads, int64_t depth, int
+    has_units);
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    dmlops_plan_Parts* result);
+    int has_units, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
@@ -24948,7 +24950,7 @@ DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
 DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25958,10 +25960,23 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
 }
 
-/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once. */
+/* Whether these queries of each head are so few that it pays more to read keys and values once than to multiply in
+   tiles. */
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t heads, int64_t depth, int
+    has_units) {
+    int64_t every = dmlops_plan_times(planning, heads, queries);
+    if (has_units) {
+        int64_t most = dmlops_plan_times(planning, 4, depth);
+        return (queries == 1) || ((queries <= 16) && (every <= most));
+    }
+    return (queries <= 8) || ((queries <= 64) && (every <= 2560));
+}
+
+/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
+   `has_units` tells whether matrix units could compute the pass instead. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    dmlops_plan_Parts* result) {
+    int has_units, dmlops_plan_Parts* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
@@ -25972,7 +25987,9 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
         dmlops_plan_no_parts(planning, result);
         return;
     }
-    if (sizes->items[dmlops_item(planning, 2, sizes->count)] > 8) {
+    if (!dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)],
+        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]), depth, has_units)) {
         dmlops_plan_no_parts(planning, result);
         return;
     }
@@ -27030,7 +27047,7 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
         is_whole = dmlops_plan_sum_depth(planning, told) <= 33025;
     }
-    return told->factors.applies && is_whole && !told->is_double && (products >= 4096);
+    return told->factors.applies && is_whole && !told->is_double && (products >= 512);
 }
 
 /* Whether the factors are bytes with zero points. */
@@ -27850,7 +27867,7 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     int64_t channels = told->factors.depth;
-    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 24)) ? 16 : 4;
+    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 4)) ? 16 : 4;
     int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
         dmlops_plan_element_count(planning, &window->sizes), padded), 16), 16);
@@ -28800,8 +28817,10 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_AttentionViews made_4;
         dmlops_plan_settled(planning, attention, &views, tensors, kept_sizes, &made_4);
         views = made_4;
+        int has_units = dmlops_plan_takes_units(planning, attention, tensors, kept_sizes,
+            &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)]);
         dmlops_plan_Parts made_5;
-        dmlops_plan_parts_of(planning, attention, &views, tensors, kept_sizes, &made_5);
+        dmlops_plan_parts_of(planning, attention, &views, tensors, kept_sizes, has_units, &made_5);
         parts = made_5;
     }
     int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
@@ -30512,7 +30531,7 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
     int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
         told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
         contracted->right, told->tensors.count)]);
-    int64_t least = (found->column_axis == -1) ? 4 : 2;
+    int64_t least = (found->column_axis == -1) ? 3 : 2;
     int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
 }
@@ -30761,8 +30780,9 @@ DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlo
     }
     dmlops_plan_Extent extent;
     dmlops_plan_extent_of(planning, &output->sizes, &extent);
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns, 32));
-    int64_t rows = dmlops_plan_ceil_div(planning, extent.rows, dmlops_plan_ceil_div(planning, extent.rows, 32));
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns,
+        128));
+    int64_t rows = dmlops_plan_ceil_div(planning, extent.rows, dmlops_plan_ceil_div(planning, extent.rows, 64));
     while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told, output,
         across, rows) > 2048))) {
         rows = dmlops_divide(rows, 2);
@@ -31044,10 +31064,11 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return is_straight;
 }
 
-/* Whether a contraction has a window, and such small channel groups that they make no tile, or so few products that
-   tiles leave most of a GPU idle. Fractional steps require blocks, bytes what tiles do. */
+/* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
+   that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require blocks,
+   bytes what tiles do. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
     const dmlops_plan_Window * window = &told->factors.window;
     if (!told->factors.applies || (window->sizes.count == 0)) {
         return 0;
@@ -31055,7 +31076,7 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     if (dmlops_plan_is_of_bytes(planning, told, shader) && !found->is_worth) {
         return 0;
     }
-    int is_few = found->rows < 4;
+    int is_few = found->rows < least_rows;
     int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, told->factors.depth) <= 8);
     if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
         return 1;
@@ -31151,8 +31172,10 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
         least_columns)), least_columns);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
     while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
-        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns, channels)))) {
+        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) ||
+        (dmlops_multiply(dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements, rows), rows), 16) >
+        dmlops_multiply(down->elements, dmlops_add(16, 1))) || !dmlops_plan_is_unrolled(planning, down, across, rows,
+        columns, channels)))) {
         rows = dmlops_divide(rows, 2);
     }
     while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
@@ -31293,7 +31316,7 @@ DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlo
 /* How many threads share a window, reading adjacent taps: more if there are few windows. */
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
     int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
+    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 128) && (dmlops_multiply(4, lanes) <= places) &&
         (dmlops_plan_times(planning, windows, lanes) < 262144))) {
         lanes = dmlops_multiply(2, lanes);
     }
@@ -31538,7 +31561,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         planes = dmlops_divide(planes, output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)]);
     }
     int is_block = block.rows > 0;
-    int64_t in_group = is_block ? 128 : 256;
+    int64_t in_group = is_block ? 128 : 128;
     int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down),
         blocks_across), channels);
     int64_t filters = dmlops_plan_filters_of(planning, told, shader, &adjacent, &block, blocks);
@@ -31705,7 +31728,8 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
     int64_t groups = dmlops_plan_times(planning, across, matrices->count);
     int64_t parts = 1;
     if (groups < 128) {
-        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, 256)), 1);
+        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
+            vector))), 1);
     }
     dmlops_plan_Split made_1;
     dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
@@ -31816,7 +31840,15 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
     int has_byte_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && (found.rows >= 4);
     int has_units = of_bytes ? has_byte_units : dmlops_plan_suits_units(planning, told, shader, &found);
     int is_point = dmlops_plan_element_count(planning, &told->factors.window.sizes) == 1;
-    if (dmlops_plan_suits_sliding(planning, told, shader, &found) && !(has_units && is_point)) {
+    int64_t least_rows = is_point ? 4 : 9;
+    if (of_bytes) {
+        least_rows = 4;
+    } else {
+        if (has_units) {
+            least_rows = 3;
+        }
+    }
+    if (dmlops_plan_suits_sliding(planning, told, shader, &found, least_rows) && !(has_units && is_point)) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
@@ -31874,7 +31906,7 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     int64_t unroll = (is_whole || is_deep) ? 8 : 4;
     int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_multiply(number, lanes) < 65536))) {
+        && (dmlops_multiply(number, lanes) < 16384))) {
         unroll = dmlops_divide(unroll, 2);
         lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     }
@@ -32591,7 +32623,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         int are_side_by_side = (count >= 256) && (loops.items[dmlops_item(planning, -1,
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
-        int is_alone = length <= ((count < 256) ? 4 : 64);
+        int64_t short_ = (count < 256) ? 4 : dmlops_divide(1536, told->input.bits);
+        int is_alone = length <= short_;
         int64_t each = 1;
         if (is_alone || (are_side_by_side && (count >= 131072))) {
             each = 0;
@@ -33280,7 +33313,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     if (threads > 0) {
         dmlops_plan_select_whole(planning, told, &loops, threads);
     } else {
-        if ((length > 512) && (dmlops_multiply(told->count, 4) <= length) && has_room) {
+        if ((length > 4096) && (dmlops_multiply(told->count, 4) <= length) && has_room) {
             dmlops_plan_select_parts(planning, told, &loops);
         } else {
             dmlops_plan_sort(planning, told, &loops);
@@ -33329,7 +33362,7 @@ DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops
    bytes of a candidate. */
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry) {
-    if ((length <= 128) || (wanted > dmlops_min(64, dmlops_divide(length, 8)))) {
+    if ((length <= 128) || (wanted > dmlops_min(512, dmlops_divide(length, 8)))) {
         return 0;
     }
     int64_t threads = dmlops_max(dmlops_max(64, dmlops_plan_tile_of(planning, wanted)), dmlops_plan_tile_of(planning,

@@ -47,9 +47,9 @@ from .told import NO_MEMBER, NONE, Tensor
 from .tuning import (
     MULTIPROCESSORS,
     SINGLE_THREADS,
-    TILE_DIRECT_ROWS,
     TILE_FEW_ROWS,
     TILE_WALK,
+    UNITS_DIRECT_ROWS,
     UNITS_GROUPS,
     UNITS_MEMORY,
     UNITS_MOST_PARTS,
@@ -261,7 +261,7 @@ def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found
     """Whether the device has matrix units, both factors are halves, and there is enough work."""
     contracted = shader.contracted
     is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
-    least = TILE_DIRECT_ROWS if found.column_axis == NONE else 2
+    least = UNITS_DIRECT_ROWS if found.column_axis == NONE else 2
     is_large = found.is_worth and found.rows >= least and found.columns > 1
     return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large
 

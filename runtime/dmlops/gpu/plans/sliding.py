@@ -42,6 +42,7 @@ from .tuning import (
     BLOCK_REACH,
     BLOCK_ROWS,
     BLOCK_SHARES,
+    BLOCK_SPARE,
     BLOCK_THREADS,
     SHARING_BUSY,
     SHARING_LANES,
@@ -49,7 +50,6 @@ from .tuning import (
     SLIDING_CHANNELS,
     SLIDING_POINTS,
     SLIDING_PRODUCTS,
-    TILE_DIRECT_ROWS,
 )
 
 
@@ -172,15 +172,16 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
     return is_straight
 
 
-def suits_sliding(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether a contraction has a window, and such small channel groups that they make no tile, or so few
-    products that tiles leave most of a GPU idle. Fractional steps require blocks, bytes what tiles do."""
+def suits_sliding(told: Definition, shader: DefinitionShader, found: Matrices, least_rows: int) -> bool:
+    """Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small
+    channel groups that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional
+    steps require blocks, bytes what tiles do."""
     window = told.factors.window
     if not told.factors.applies or len(window.sizes) == 0:
         return False
     if is_of_bytes(told, shader) and not found.is_worth:
         return False
-    is_few = found.rows < TILE_DIRECT_ROWS
+    is_few = found.rows < least_rows
     is_narrow = window.groups > 1 and max(found.rows, told.factors.depth) <= SLIDING_CHANNELS
     if (is_few or is_narrow) and not is_divided(window):
         return True
@@ -244,7 +245,9 @@ def block_of(
     columns = power_below(most_columns, wide // least_columns) * least_columns
     whole = times(element_count(output.sizes), shares)
     while rows > least_rows and (
-        whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns, channels)
+        whole < rows * columns * BLOCK_BUSY
+        or ceil_div(down.elements, rows) * rows * BLOCK_SPARE > down.elements * (BLOCK_SPARE + 1)
+        or not is_unrolled(down, across, rows, columns, channels)
     ):
         rows = rows // 2
     while columns > least_columns and (

@@ -44,7 +44,7 @@ NONZERO_THREADS = 256  # NVIDIA H200: 512 at 0.97 to 1.01, and 0.88 where the te
 NONZERO_ITEMS = 8  # NVIDIA H200: 4 at 0.74 to 0.92, 16 at 0.87 to 1.16
 "elements per thread"
 
-PHILOX_THREADS = 256  # not measured
+PHILOX_THREADS = 256  # NVIDIA H200: 64 at 0.53, 128 at 0.99, 512 at 0.99
 "threads in a group"
 
 DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
@@ -62,7 +62,7 @@ REDUCTION_NEIGHBOURS = 32  # NVIDIA H200: 8 at 0.95, 16 at 0.98
 "adjacent sets, or vectors of sets, whose elements are loaded together"
 REDUCTION_REREAD_NEIGHBOURS = 16  # NVIDIA H200: 8 at 1.01, 32 at 0.90
 "the same where elements are read again"
-REDUCTION_THREADS = 65536  # NVIDIA H200: 1 at 0.74, 4096 at 0.90, 16384 at 0.97, 262144 at 1.00
+REDUCTION_THREADS = 16384  # NVIDIA H200: 8192 at 0.83 to 1.12, 65536 at 0.85 to 1.00
 "threads that saturate a GPU; with fewer, each takes less of a set"
 REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.58 to 1.00
 "threads that keep a GPU busy throughout; with twice as many, fewer share a set"
@@ -80,11 +80,11 @@ ROWS_LONG = 5  # NVIDIA H200: rows that take 5 are 0.81 to 0.93 times as fast sp
 ROWS_PART = 4  # NVIDIA H200: 2 at 1.00, 8 at 1.00, 16 at 1.00
 "blocks of a row per group where rows have no statistics"
 
-SUMS_LEAST_PRODUCTS = 4096  # not measured
+SUMS_LEAST_PRODUCTS = 4096  # NVIDIA H200: 512 at 1.00, 32768 at 0.18
 "products written at once; below, one thread per element is as good"
-SUMS_FEW_THREADS = 128  # not measured
+SUMS_FEW_THREADS = 128  # NVIDIA H200: 64 at 0.84 to 1.02, 256 at 1.00
 "threads in a group whose threads have fewer than 8 columns each"
-SUMS_MANY_THREADS = 256  # not measured
+SUMS_MANY_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.00, 128 at 1.00, 512 at 0.16 to 1.00
 "threads in any other group"
 SUMS_ROWS = 4  # NVIDIA H200: 8 at 0.88 to 1.39
 "rows per group, in units of what a thread has"
@@ -94,11 +94,11 @@ SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
 "threads in such a group"
 SUMS_GROUPS = 256  # NVIDIA H200: 128 at 0.88 to 1.01, 512 at 0.97
 "groups that saturate a GPU; with fewer, each has fewer rows"
-SUMS_OWN = 64  # not measured
+SUMS_OWN = 64  # NVIDIA H200: 32 at 0.76 to 0.98, 128 at 0.96
 "accumulators of a thread, at most"
-SUMS_AHEAD = 32  # not measured
+SUMS_AHEAD = 32  # NVIDIA H200: 16 at 0.87 to 1.00, 64 at 1.01
 "weights that a thread prefetches, at most"
-SUMS_TILE = 5120  # not measured
+SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
 "words of factors in shared memory, at most"
 
 SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 SMs have 256 each
@@ -107,7 +107,7 @@ SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
 "products per step of a recurrence up to which one group beats several that synchronize"
 SUMS_ALONE_THREADS = 256  # NVIDIA H200: 128 at 0.89, 512 at 0.94
 "threads of that group"
-SUMS_ALONE_ROWS = 64  # not measured
+SUMS_ALONE_ROWS = 64  # NVIDIA H200: 32 at 0.63, 128 at 1.00
 "rows that it computes at once"
 SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
 "rows of these per thread"
@@ -119,16 +119,16 @@ SUMS_STAYING_THREADS = 256  # NVIDIA H200: 128 at 0.7, 512 at 0.9
 "threads in a group that keeps its weights in registers"
 SUMS_STAYING_DEPTH = 1024  # NVIDIA H200: 256 at 0.88, 512 at 0.91
 "products that such a group multiplies at once, at most"
-SUMS_UNITS_COLUMNS = 5  # not measured
+SUMS_UNITS_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
 "columns from which matrix units, which process 16, are faster"
 
-TILE_PRODUCTS = 4096  # not measured
+TILE_PRODUCTS = 512  # NVIDIA H200: 64 at 0.18 to 1.0, 4096 at 0.50 to 0.66
 "products of a matrix, or with a window of all matrices; below, the definition is as good"
 TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast
 "products in total from which the left factor of a convolution is packed first"
 TILE_COPIED = 134217728  # NVIDIA H200: 1.05 times as fast as single loads, 1.2 with halves, 1.3 with pairs
 "products in total from which factors that cannot be loaded in vectors are copied first"
-TILE_COPIED_LINES = 256  # not measured
+TILE_COPIED_LINES = 256  # NVIDIA H200: 32 at 1.00, 2048 at 0.68 to 0.89
 "rows and columns from which that pays: each element is read that often"
 TILE_DEPTH = 16  # NVIDIA H200: 8 at 0.92, 32 at 0.68
 "depth of a tile: products per iteration of the k-loop"
@@ -140,7 +140,7 @@ TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
 "rows up to which tiles are 16 or 32 rows high"
 TILE_MANY = 256  # NVIDIA H200: 64 at 0.90, 128 at 1.00, 512 at 0.95, 1024 at 0.95
 "large tiles that saturate a GPU"
-TILE_SMALL = 128  # not measured
+TILE_SMALL = 128  # NVIDIA H200: 16 at 0.91, 1024 at 1.00
 "tiles of 32 x 32 below which most of a GPU is idle, so that these are faster than larger ones"
 TILE_SHALLOW = 256  # NVIDIA H200: 1.2 to 1.35 times as fast with 64 to 256
 "products per sum up to which that holds"
@@ -158,8 +158,10 @@ TILE_DEEP = 2048  # NVIDIA H200: 1024 and 4096 at 0.99
 "products per sum with a window from which splitting k beats smaller tiles; half of it for the smallest"
 TILE_WINDOW_PARTS = 8  # NVIDIA H200: 9 and 18 at 0.83
 "parts of k with a window and small tiles, at most"
-TILE_DIRECT_ROWS = 4  # not measured
-"rows from which tiles pay; below, windows slide over the input"
+TILE_DIRECT_ROWS = 9  # NVIDIA H200: 4 at 0.4 to 1.2, 13 at 0.6 to 0.85
+"rows from which tiles pay with a window of several taps; below, windows slide over the input"
+TILE_POINT_ROWS = 4  # NVIDIA H200: 9 at 0.5 to 1.1
+"the same with a single tap"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
 
@@ -173,31 +175,35 @@ UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a
 "parts of k with a window, at most"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
 "products per sum up to which 32 x 32 tiles are faster if there are few"
-UNITS_TAPS = 7  # not measured
+UNITS_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
+"the same as TILE_DIRECT_ROWS with matrix units"
+UNITS_TAPS = 7  # NVIDIA H200: 1 at 0.60 to 0.93
 "taps along a window's last dimension that tiles hold at once, at most"
-UNITS_MEMORY = 32 * 1024  # not measured
+UNITS_MEMORY = 32 * 1024  # NVIDIA H200: 16384 at 0.84 to 0.99, 65536 at 1.00
 "bytes of shared memory for a tile that holds several taps at once, at most"
-UNITS_REACH = 16  # not measured
+UNITS_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
-UNITS_ROWS = 64  # not measured
+UNITS_ROWS = 64  # NVIDIA H200: 32 at 0.49 to 1.00, 128 at 0.98
 "tiles of 64 x 128 from which they hold several taps at once; with fewer, k is split"
 
 BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
 "groups that saturate a GPU with products of bytes"
-BYTES_PART = 256  # not measured
+BYTES_PART = 256  # NVIDIA H200: 1024 at 0.81
 "products in a part of k, at least"
-BYTES_MOST_PARTS = 8  # not measured
+BYTES_MOST_PARTS = 8  # NVIDIA H200: 4 at 0.81, 16 at 1.00
 "parts of k, at most"
-BYTES_DEEP = 24  # not measured
+BYTES_DIRECT_ROWS = 4  # NVIDIA H200: 3 at 0.87 to 0.94 with 3 rows, 9 at 0.5 to 0.96
+"the same as TILE_DIRECT_ROWS with bytes"
+BYTES_DEEP = 4  # NVIDIA H200: 2 at 0.7 to 1.0, 12 at 0.88, 24 at 0.72 to 1.0
 "channels up to which they are padded to vectors of 4 bytes; more are padded to 16"
 
-ATTENTION_MANY_ROWS = 64  # not measured
+ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
 "queries per group, if that leaves enough groups"
-ATTENTION_FEW_ROWS = 32  # not measured
+ATTENTION_FEW_ROWS = 32  # NVIDIA H200: 64 at 0.64 to 0.91
 "queries per group otherwise"
 ATTENTION_DEPTH = 16  # NVIDIA H200: 8 at 0.95
 "elements of a query and a key multiplied per iteration"
-ATTENTION_GROUPS = 256  # not measured
+ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
 "groups that saturate a GPU"
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with matrix units"
@@ -212,9 +218,17 @@ ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 
 ATTENTION_LARGE_GROUPS = 264  # NVIDIA H200: tiles of 32 keys at 0.92 with 144 and 256 groups, at 1.4 with 384
 "groups up to which tiles have 64 keys rather than 32"
 
-PARTS_MOST_QUERIES = 8  # not measured
-"queries up to which keys are split into parts, and read once for all heads that share them"
-PARTS_THREADS = 128  # not measured
+PARTS_FEW_QUERIES = 8  # NVIDIA H200: 2 to 15 times as fast, with 16 in 1024 heads 0.85
+"queries up to which keys are split into parts, and read once for all queries and heads that share them"
+PARTS_MOST_QUERIES = 64  # NVIDIA H200: 1.4 to 2.8 times as fast with 64
+"the same if there are few in all heads together"
+PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 3072 and more 0.6 to 1.2
+"queries in all heads together that count as few"
+PARTS_UNITS_QUERIES = 16  # NVIDIA H200: with 24 0.37 to 1.1
+"queries up to which that beats matrix units if there are few in all heads together, or one in each"
+PARTS_UNITS_HEADS = 4  # NVIDIA H200: 0.95 to 8 times as fast with fewer, with twice as many 0.4 to 1.0
+"queries in all heads together that count as few with matrix units, per element of a head"
+PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
 "threads in a group of that form"
 PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
 "groups that saturate a GPU's memory bandwidth"
@@ -227,18 +241,20 @@ BLOCK_COLUMNS = 4  # NVIDIA H200: 2 at 0.95 with channels last; with a step of 2
 "its columns; half as many, with channels last, where windows do not overlap"
 BLOCK_FILTERS = 2  # NVIDIA H200: 1 at 0.74 to 0.88, 4 at 0.84 to 1.11
 "rows of weights that a thread computes blocks for, at most"
-BLOCK_MOST = 64  # not measured
+BLOCK_MOST = 64  # NVIDIA H200: 16 at 0.76 to 1.08, 32 at 0.94 to 1.13, 128 at 1.00
 "elements of a block, at most, so that shared memory has room for those of all threads sharing its channels"
-BLOCK_REACH = 40  # not measured
+BLOCK_REACH = 40  # NVIDIA H200: 20 at 0.14 to 0.88, 80 at 1.00
 "elements of a row that all windows of a block cover, which a thread keeps in registers, at most"
-BLOCK_PLACES = 81  # not measured
+BLOCK_PLACES = 81  # NVIDIA H200: 10 at 0.38 to 0.98
 "taps of a window up to which loops over them are unrolled"
 BLOCK_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
 "threads in a group"
-BLOCK_BUSY = 131072  # not measured
+BLOCK_BUSY = 131072  # NVIDIA H200: 65536 at 0.62 to 1.08, 262144 at 0.77 to 1.13
 "threads that saturate a GPU; with fewer, blocks have fewer rows"
-BLOCK_FEW = 32768  # not measured
+BLOCK_FEW = 32768  # NVIDIA H200: 16384 at 0.99, 65536 at 1.01, 131072 at 0.97
 "threads with one row each that saturate it; with fewer, blocks have fewer columns"
+BLOCK_SPARE = 16  # NVIDIA H200: 1 at 0.73 to 1.1, 8 at 0.79 to 1.0 with 13 rows
+"rows of the output per row that blocks have beyond it, at least; with more, blocks have fewer rows"
 BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
 "channels of a block per thread, at least"
 BLOCK_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
@@ -249,59 +265,59 @@ SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, wit
 "products in total up to which a convolution slides windows although it has enough rows for tiles"
 SLIDING_POINTS = 4194304  # NVIDIA H200: 1.0 to 2.4 times as fast, with 13 million 0.8 to 1.1
 "the same for windows of a single tap"
-SHARING_THREADS = 256  # not measured
+SHARING_THREADS = 128  # NVIDIA H200: 64 at 0.96 to 1.03, 256 at 0.99
 "threads in a group whose threads share windows"
-SHARING_BUSY = 262144  # not measured
+SHARING_BUSY = 262144  # NVIDIA H200: 131072 at 1.01, 524288 at 0.75 to 0.96
 "threads that saturate a GPU where they share windows"
-SHARING_LANES = 4  # not measured
+SHARING_LANES = 4  # NVIDIA H200: 2 at 1.00, 8 at 0.79
 "threads that share a window, at least"
 
-SEPARABLE_THREADS = 256  # not measured
+SEPARABLE_THREADS = 256  # NVIDIA H200: 128 at 0.89 to 1.00, 512 at 0.98
 "threads in a group, at most"
-SEPARABLE_GROUPS = 264  # not measured
+SEPARABLE_GROUPS = 264  # NVIDIA H200: 33 at 1.00, 528 to 2112 at 1.00, 8448 at 0.72 to 0.99
 "groups that saturate a GPU; with fewer, threads compute fewer planes at once"
 SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
 "groups that leave no idle tail; with more, each takes more planes and rows"
-SEPARABLE_TABLE = 7168  # not measured
+SEPARABLE_TABLE = 7168  # NVIDIA H200: 896 at less than 0.01 to 1.08
 "words of tables in shared memory, at most"
-SEPARABLE_FEW = 65536  # not measured
+SEPARABLE_FEW = 65536  # NVIDIA H200: 8192 at 0.89 to 1.09, 16384 at 1.00, 524288 at 1.00
 "elements that count as few: one per thread"
-SEPARABLE_SMALLER = 3  # not measured
+SEPARABLE_SMALLER = 3  # NVIDIA H200: 1 at 0.31 to 0.53, 6 at 1.00
 "ratio of the tensor's width to the output's from which taps are reduced vertically first"
-SEPARABLE_COLUMNS = 64  # not measured
+SEPARABLE_COLUMNS = 64  # NVIDIA H200: 32 at 0.93, 128 at 1.00
 "columns of the output that a group then has, at most"
-SEPARABLE_ROWS = 8  # not measured
+SEPARABLE_ROWS = 8  # NVIDIA H200: 4 at 0.82, 16 at 0.73
 "its rows"
-SEPARABLE_SPAN = 512  # not measured
+SEPARABLE_SPAN = 512  # NVIDIA H200: 256 at 0.87, 1024 at 1.00
 "columns of the tensor that a group then reads, at most, apart from the taps of one more element"
 
-NEARBY_THREADS = 256  # not measured
+NEARBY_THREADS = 256  # NVIDIA H200: 128 at 0.92 to 1.18, 512 at 0.71 to 1.01
 "threads in a group, at most"
-NEARBY_COLUMNS = 32  # not measured
+NEARBY_COLUMNS = 128  # NVIDIA H200: 32 at 0.85, 64 at 0.92
 "columns of its tile, at most"
-NEARBY_ROWS = 32  # not measured
+NEARBY_ROWS = 64  # NVIDIA H200: 16 at 0.78, 32 at 0.98
 "rows of its tile, at most"
-NEARBY_ROOM = 2048  # not measured
+NEARBY_ROOM = 2048  # NVIDIA H200: 1024 at 1.01, 4096 at 1.00
 "entries that a group has room for in shared memory"
 
 SELECTED_LANES = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
 "elements that share the search for their terms, at most"
-SELECTED_ROOM = 33554432  # not measured
+SELECTED_ROOM = 33554432  # 128 MiB
 "words of tables that tell which terms to add, at most; with more, each element tests all terms"
 
-THIN_LEAST_THREADS = 256  # not measured
+THIN_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 "threads in a group, at least"
-THIN_MOST_THREADS = 512  # not measured
+THIN_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.72 to 0.84, 1024 at 0.34 to 1.00
 "the same, at most"
-THIN_ALL_THREADS = 131072  # not measured
+THIN_ALL_THREADS = 131072  # NVIDIA H200: 65536 at 0.72 to 0.86, 262144 at 0.94 to 1.09
 "threads that saturate a GPU's memory bandwidth; with fewer columns, more lanes share each"
-THIN_LANES = 8  # not measured
+THIN_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
 "lanes per sum, at least, where vectors run along k: a cache line"
-THIN_NEIGHBOURS = 4  # not measured
+THIN_NEIGHBOURS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
 "threads side by side on adjacent columns, at least"
-THIN_PART = 256  # not measured
-"products in a part of k, at least"
-THIN_VECTORS = 4  # not measured
+THIN_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
+"vectors of 16 bytes along k in a part, at least"
+THIN_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 "vectors that a thread has in flight"
 
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.93
@@ -310,8 +326,8 @@ SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 for single eleme
 "elements per thread, at least"
 SCAN_VECTOR_BITS = 128  # NVIDIA H200: 64 at 0.86 for halves
 "bits per thread, at least, where elements are loaded in vectors"
-SCAN_SHORT_LINE = 64  # not measured
-"elements up to which a thread scans a line alone"
+SCAN_SHORT_BYTES = 192  # NVIDIA H200: 128 at 0.84 with lines of 192, 256 at 0.78 to 0.96 with lines of 256
+"bytes of a line up to which a thread scans it alone"
 SCAN_MANY_LINES = 131072  # NVIDIA H200: with 4096 lines, sharing them in groups is 13 times as fast
 "interleaved lines from which each is scanned by one thread"
 SCAN_SIDE_BYTES = 32  # NVIDIA H200: 64 at 0.94 for float32 and at 0.63 for float16
@@ -320,20 +336,20 @@ SCAN_SIDE_ITEMS = 8  # NVIDIA H200: 4 at 0.71
 "elements per thread in such a group"
 SCAN_SIDE_THREADS = 512  # NVIDIA H200: 1024 with 64 bytes at 1.13 for float32 and at 0.90 for float16
 "threads in such a group"
-SCAN_FEW_LINES = 256  # not measured
+SCAN_FEW_LINES = 256  # NVIDIA H200: 32 at 0.46 to 0.60, 2048 at 1.00
 "lines below which long ones are cut into segments"
-SCAN_BLOCKS = 16  # not measured
+SCAN_BLOCKS = 16  # NVIDIA H200: 8 at 1.01, 32 at 0.79
 "length of a segment, at least, in blocks of a group's threads times items"
 
-TOP_K_FEW = 64  # not measured
+TOP_K_FEW = 512  # NVIDIA H200: 64 at 0.4 to 1.4
 "elements wanted up to which a group selects from a whole line, if there is room for all candidates"
 TOP_K_SELECTED = 8  # NVIDIA H200: with 32 and 64 1.5 to 3.1
 "elements of a line per element wanted from which selecting from the whole line beats sorting it"
 TOP_K_SHORTEST = 128  # NVIDIA H200: selecting from lines of 128 has 0.5 to 1.8, of 256 and 512 1.5 to 3.1
 "elements of a line up to which it is sorted even if few are wanted"
-TOP_K_SHORT = 512  # not measured
+TOP_K_SHORT = 4096  # NVIDIA H200: 512 at 0.14 to 0.34, 2048 at 0.30 to 0.53 with 4096
 "the same if more are wanted than whole lines are selected from for"
-TOP_K_REDUCED = 4  # not measured
+TOP_K_REDUCED = 4  # NVIDIA H200: 1 at 1.00, 32 at 0.53 to 1.00
 "elements per element wanted from which selecting these beats sorting"
 TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
 "elements that a thread reads when selecting, at most"
@@ -343,11 +359,11 @@ TOP_K_LEAST_THREADS = 64  # NVIDIA H200: 32 at 1.02, 128 at 1.00, 256 at 0.51
 "threads in a group, at least"
 TOP_K_PART_THREADS = 256  # NVIDIA H200: 128 at 0.91 to 1.02, 512 at 0.95 to 1.02
 "threads in a group that selects from a part of a line"
-TOP_K_GROUPS = 1024  # not measured
+TOP_K_GROUPS = 1024  # NVIDIA H200: 512 at 0.89, 2048 at 0.80
 "groups that saturate a GPU; with fewer, lines are cut into shorter parts"
 TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is room, are as fast as 2
 "bytes of adjacent lines that a group selects from, at most"
-TOP_K_MOST_THREADS = 512  # not measured
+TOP_K_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.19 to 1.00, 1024 at 1.00
 "threads in a selecting group, at most"
 TOP_K_SORTED_ITEMS = 16  # NVIDIA H200: 8 at 0.95 for float32 and at 0.79 for float16, 4 at 0.72 and 0.56
 "elements of a line per thread, where a group sorts it"

@@ -51,7 +51,8 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
         views = settled(attention, views, tensors, kept_sizes)
-        parts = parts_of(attention, views, tensors, kept_sizes)
+        has_units = takes_units(out, attention, tensors, kept_sizes, kept_sizes[attention.target])
+        parts = parts_of(attention, views, tensors, kept_sizes, has_units)
     halves = kept_halves(out, told, shader, led, parts)
     if attends:
         vector = 8 if halves != 0 else 4

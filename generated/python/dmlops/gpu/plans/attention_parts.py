@@ -23,7 +23,16 @@ from .attention import (
 from .loops import ceil_div, power_below, times
 from .planning import Planning
 from .told import Sizes, Tensors, Threads
-from .tuning import PARTS_GROUPS, PARTS_KEYS, PARTS_MOST_QUERIES, PARTS_THREADS
+from .tuning import (
+    PARTS_FEW_QUERIES,
+    PARTS_GROUPS,
+    PARTS_KEYS,
+    PARTS_MOST_QUERIES,
+    PARTS_QUERIES,
+    PARTS_THREADS,
+    PARTS_UNITS_HEADS,
+    PARTS_UNITS_QUERIES,
+)
 
 VECTOR_BITS = 128
 MOST_LANES = 16
@@ -69,20 +78,31 @@ def floats_at_once(tensors: Tensors) -> int:
     return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
 
 
+def are_few(queries: int, heads: int, depth: int, has_units: bool) -> bool:
+    """Whether these queries of each head are so few that it pays more to read keys and values once than to
+    multiply in tiles."""
+    every = times(heads, queries)
+    if has_units:
+        most = times(PARTS_UNITS_HEADS, depth)
+        return queries == 1 or (queries <= PARTS_UNITS_QUERIES and every <= most)
+    return queries <= PARTS_FEW_QUERIES or (queries <= PARTS_MOST_QUERIES and every <= PARTS_QUERIES)
+
+
 def parts_of(
     attention: AttentionPass,
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
+    has_units: bool,
 ) -> Parts:
     """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
-    once."""
+    once. `has_units` tells whether matrix units could compute the pass instead."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
     vector = floats_at_once(tensors)
     depth, width = query[3], sizes[3]
     if vector == 1 or depth % vector != 0 or width % vector != 0 or max(depth, width) > MOST_ELEMENTS:
         return no_parts()
-    if sizes[2] > PARTS_MOST_QUERIES:
+    if not are_few(sizes[2], times(sizes[0], sizes[1]), depth, has_units):
         return no_parts()
     shared = max(views.shared, 1)
     lanes = power_below(depth // vector, MOST_LANES)

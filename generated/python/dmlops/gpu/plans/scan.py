@@ -26,7 +26,7 @@ from .tuning import (
     SCAN_FEW_LINES,
     SCAN_ITEMS,
     SCAN_MANY_LINES,
-    SCAN_SHORT_LINE,
+    SCAN_SHORT_BYTES,
     SCAN_SIDE_BYTES,
     SCAN_SIDE_ITEMS,
     SCAN_SIDE_THREADS,
@@ -163,7 +163,8 @@ def plan_scan(out: Planning, told: Scan) -> None:
     segments = ceil_div(length, segment)
     if segments == 1:
         are_side_by_side = count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step)
-        is_alone = length <= (SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_LINE)
+        short = SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_BYTES * 8 // told.input.bits
+        is_alone = length <= short
         each = 1
         if is_alone or (are_side_by_side and count >= SCAN_MANY_LINES):
             each = 0

@@ -116,7 +116,7 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     groups = times(across, matrices.count)
     parts = 1
     if groups < UNITS_GROUPS:
-        parts = max(min(2 * UNITS_GROUPS // groups, matrices.depth // THIN_PART), 1)
+        parts = max(min(2 * UNITS_GROUPS // groups, matrices.depth // (THIN_PART * vector)), 1)
     return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 
