@@ -25,7 +25,8 @@ SIZES = {  # batches, queries, keys, heads, elements of a key and of a value
     "one query, one part": (2, 1, 67, 3, 64, 64),
     "one query, some parts": (1, 1, 300, 2, 128, 64),
     "some queries": (2, 5, 301, 2, 64, 128),
-    "most queries": (1, 8, 130, 3, 16, 8),
+    "eight queries": (1, 8, 130, 3, 16, 8),
+    "many queries of few heads": (1, 37, 130, 2, 16, 8),
     "vectors left over": (1, 3, 140, 2, 88, 152),
     "long rows": (1, 3, 133, 1, 512, 8),
     "long values": (1, 2, 150, 1, 8, 512),
@@ -65,11 +66,30 @@ def test_results_are_those_of_the_reference(name: str, kind: str, device: Any) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_which_descriptions_are_by_parts(kind: str) -> None:
-    for sizes in ((1, 9, 70, 2, 64, 64), (1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6), (1, 1, 70, 1, 520, 8)):
+    for sizes in ((1, 65, 70, 2, 64, 64), (1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6), (1, 1, 70, 1, 520, 8)):
         assert not by_parts(attention(sizes, kind)[0])
-    for sizes in SIZES.values():
-        desc, _ = attention(sizes, kind)
-        assert gpu.planned(desc, UNITS) == gpu.planned(desc), "matrix units have no part in it"
+    for sizes in ((1, 64, 70, 2, 64, 64), (8, 40, 5, 8, 8, 8), (90, 8, 5, 4, 8, 8), (90, 1, 5, 4, 8, 8)):
+        assert by_parts(attention(sizes, kind)[0])
+    assert not by_parts(attention((8, 41, 5, 8, 8, 8), kind)[0]), "many queries of all heads"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "few"),
+    [
+        ((1, 16, 70, 4, 16, 16), True),
+        ((1, 17, 70, 1, 64, 64), False),
+        ((1, 16, 70, 5, 16, 16), False),
+        ((90, 1, 70, 4, 8, 8), True),
+        ((90, 2, 70, 4, 8, 8), False),
+    ],
+)
+def test_matrix_units_leave_fewer_queries_to_parts(sizes: tuple[int, ...], few: bool) -> None:
+    desc, _ = attention(sizes, "FLOAT16")
+    assert bool(by_parts(desc, UNITS)) == few
+    if few:
+        assert gpu.planned(desc, UNITS) == gpu.planned(desc)
+    singles, _ = attention(sizes, "FLOAT32")
+    assert gpu.planned(singles, UNITS) == gpu.planned(singles)
 
 
 def test_parts_are_joined_where_there_are_some() -> None:
@@ -221,11 +241,11 @@ def test_keys_with_gaps(name: str, stride: tuple[int, ...], kind: str, device: A
 
 
 MANY = {  # queries that are too many for parts, with the dispatches that it takes
-    "past and new keys": ((2, 9, 70, 2, 2, 16, 8), ("KeyTensor",), 1),
-    "past keys alone": ((1, 12, 40, 2, 2, 8, 16), (), 1),
-    "shared by heads": ((1, 35, 33, 4, 2, 16, 16), ("KeyTensor", "RelativePositionBiasTensor"), 1),
-    "a bias": ((2, 17, 31, 2, 1, 16, 8), ("KeyTensor", "BiasTensor"), 4),
-    "present keys": ((1, 9, 40, 2, 2, 8, 8), ("KeyTensor", *PRESENT), 5),
+    "past and new keys": ((2, 65, 70, 2, 2, 16, 8), ("KeyTensor",), 1),
+    "past keys alone": ((1, 68, 40, 2, 2, 8, 16), (), 1),
+    "shared by heads": ((1, 91, 33, 4, 2, 16, 16), ("KeyTensor", "RelativePositionBiasTensor"), 1),
+    "a bias": ((2, 73, 31, 2, 1, 16, 8), ("KeyTensor", "BiasTensor"), 4),
+    "present keys": ((1, 65, 40, 2, 2, 8, 8), ("KeyTensor", *PRESENT), 5),
 }
 
 
