@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dmlgen.registry import Registry
 from dmlops.gpu import telling
 from dmlops.gpu.programs import Programs
 from gpu_device import device
-from schedule_cases import described, module, planned_by, run, shader
+from schedule_cases import Variant, described, module, planned_by, run, shader
 
 __all__ = ["device"]
 
@@ -109,3 +110,20 @@ def test_a_schedule_gives_what_its_definition_gives(
     for one in found:
         assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(one, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-5)
+
+
+def test_an_argument_means_what_it_does_where_it_is_given(tmp_path: Path) -> None:
+    """A loop variable that a function is called with has the name of one of its own."""
+    dimensions = "for d in range(InputTensor.DimensionCount)"
+    section = f"""compute:
+  let:
+    mirrored: "[InputTensor.Sizes[d] - 1 - at[d] {dimensions}]"
+    along(i): "min(mirrored[i] + InputTensor.Sizes[d] - InputTensor.Sizes[d] {dimensions})"
+  outputs: {{OutputTensor: "InputTensor[[along(d) {dimensions}]]"}}
+"""
+    variant = Variant(tmp_path, "ELEMENT_WISE_IDENTITY", section)
+    assert variant.form == "map"
+    arrays = {"InputTensor": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    desc = described("ELEMENT_WISE_IDENTITY", arrays["InputTensor"], arrays)
+    for found in (variant.by_definition(desc, arrays), variant.by_schedule(desc, arrays)):
+        assert np.array_equal(found["OutputTensor"], arrays["InputTensor"][::-1, ::-1])
