@@ -112,18 +112,39 @@ def test_a_schedule_gives_what_its_definition_gives(
         np.testing.assert_allclose(one, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-5)
 
 
-def test_an_argument_means_what_it_does_where_it_is_given(tmp_path: Path) -> None:
-    """A loop variable that a function is called with has the name of one of its own."""
-    dimensions = "for d in range(InputTensor.DimensionCount)"
-    section = f"""compute:
+DIMENSIONS = "for d in range(InputTensor.DimensionCount)"
+ELSE = "InputTensor.Sizes[d] - InputTensor.Sizes[d]"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        f"""compute:
   let:
-    mirrored: "[InputTensor.Sizes[d] - 1 - at[d] {dimensions}]"
-    along(i): "min(mirrored[i] + InputTensor.Sizes[d] - InputTensor.Sizes[d] {dimensions})"
-  outputs: {{OutputTensor: "InputTensor[[along(d) {dimensions}]]"}}
-"""
+    mirrored: "[InputTensor.Sizes[d] - 1 - at[d] {DIMENSIONS}]"
+    along(i): "min(mirrored[i] + {ELSE} {DIMENSIONS})"
+  outputs: {{OutputTensor: "InputTensor[[along(d) {DIMENSIONS}]]"}}
+""",
+        f"""compute:
+  let:
+    mirrored: "[InputTensor.Sizes[d] - 1 - at[d] {DIMENSIONS}]"
+    place: "[min(mirrored[e] + {ELSE} {DIMENSIONS}) for e in range(InputTensor.DimensionCount)]"
+  outputs: {{OutputTensor: "InputTensor[place]"}}
+""",
+    ],
+    ids=["of a function and its caller", "of a list and of a loop in its entries"],
+)
+def test_loop_variables_of_one_name_stay_apart(
+    section: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     variant = Variant(tmp_path, "ELEMENT_WISE_IDENTITY", section)
     assert variant.form == "map"
     arrays = {"InputTensor": np.arange(6, dtype=np.float32).reshape(2, 3)}
     desc = described("ELEMENT_WISE_IDENTITY", arrays["InputTensor"], arrays)
-    for found in (variant.by_definition(desc, arrays), variant.by_schedule(desc, arrays)):
-        assert np.array_equal(found["OutputTensor"], arrays["InputTensor"][::-1, ::-1])
+    found = [variant.by_definition(desc, arrays), variant.by_schedule(desc, arrays)]
+    monkeypatch.setattr(dmlops.gpu, "computation", module(variant.registry).computation)
+    monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(variant.registry))
+    monkeypatch.setattr(device, "programs", Programs())
+    found.append(dmlops.gpu.run(desc, arrays, device))
+    for one in found:
+        assert np.array_equal(one["OutputTensor"], arrays["InputTensor"][::-1, ::-1])
