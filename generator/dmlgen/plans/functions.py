@@ -13,8 +13,9 @@
 - `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
 - `_replace` returns a copy of a record, with other values in some fields.
-- `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
-  `any`. Lists and bounds must not change meanwhile. `while` also ends once the plan has been refused.
+- `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, with at most
+  one `if`, and `all` and `any`, without any. Lists and bounds must not change meanwhile. `while` also ends
+  once the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
 
 A variable has one type, that of its first value; an empty list needs it declared. The operands of a
