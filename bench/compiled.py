@@ -6,7 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmlops.gpu import compiler
+from dmlops.gpu import Capability, compiler
+
+CAPABILITIES = (Capability(0), *Capability, ~Capability(0))
+"""What shaders are compiled for ahead of time: no capability, each by itself, and all."""
 
 compile_anew = compiler.compile
 

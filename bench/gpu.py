@@ -204,9 +204,7 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
 
     def on_device(name: str) -> Any:
         moved, told = torch.from_numpy(arrays[name].copy()).cuda(), case.desc[name]
-        strides = (
-            told.get("Strides") if isinstance(told, dict) else None
-        )  # of an array of tensors, all are packed
+        strides = told.get("Strides") if isinstance(told, dict) else None  # tensors of an array are packed
         if not strides or 0 in strides:
             return moved
         return copied(moved, strides)  # the same layout as the shader's
@@ -320,10 +318,8 @@ def main() -> None:
 
     if arguments.compile_only:
         copied = next(squares())
-        for case, one in itertools.product(
-            (copied, *wanted), (gpu.Capability(0), *gpu.Capability, ~gpu.Capability(0))
-        ):
-            for dispatch in gpu.planned(case.describe(), one).dispatches:
+        for case, capabilities in itertools.product((copied, *wanted), compiled.CAPABILITIES):
+            for dispatch in gpu.planned(case.describe(), capabilities).dispatches:
                 code_of(arguments.folder, case.operator, dispatch)
         for kind in gpu_peak.KINDS:
             gpu_peak.code_of(arguments.folder, kind)

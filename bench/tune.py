@@ -24,6 +24,7 @@ from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
+from compiled import CAPABILITIES
 from gpu import SMALL_BYTES, VulkanTimer, code_of, computed, is_software, on_vulkan
 from gpu_cases import Case, cases
 
@@ -170,9 +171,7 @@ def main() -> None:
     arguments = parser.parse_args()
     known = list(cases())
     if arguments.compile_only:
-        for name, capabilities in itertools.product(
-            arguments.only, (gpu.Capability(0), *gpu.Capability, ~gpu.Capability(0))
-        ):
+        for name, capabilities in itertools.product(arguments.only, CAPABILITIES):
             candidates = candidates_for(name)
             for case in dependent(known, name, candidates, capabilities):
                 for work in planned(case, name, candidates, capabilities).values():

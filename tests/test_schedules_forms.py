@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dmlgen.registry import Registry
 from dmlops.gpu import telling
 from dmlops.gpu.programs import Programs
 from gpu_device import device
-from schedule_cases import described, module, planned_by, run, shader
+from schedule_cases import Variant, described, module, planned_by, run, shader
 
 __all__ = ["device"]
 
@@ -109,3 +110,41 @@ def test_a_schedule_gives_what_its_definition_gives(
     for one in found:
         assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(one, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-5)
+
+
+DIMENSIONS = "for d in range(InputTensor.DimensionCount)"
+ELSE = "InputTensor.Sizes[d] - InputTensor.Sizes[d]"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        f"""compute:
+  let:
+    mirrored: "[InputTensor.Sizes[d] - 1 - at[d] {DIMENSIONS}]"
+    along(i): "min(mirrored[i] + {ELSE} {DIMENSIONS})"
+  outputs: {{OutputTensor: "InputTensor[[along(d) {DIMENSIONS}]]"}}
+""",
+        f"""compute:
+  let:
+    mirrored: "[InputTensor.Sizes[d] - 1 - at[d] {DIMENSIONS}]"
+    place: "[min(mirrored[e] + {ELSE} {DIMENSIONS}) for e in range(InputTensor.DimensionCount)]"
+  outputs: {{OutputTensor: "InputTensor[place]"}}
+""",
+    ],
+    ids=["of a function and its caller", "of a list and of a loop in its entries"],
+)
+def test_loop_variables_of_one_name_stay_apart(
+    section: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    variant = Variant(tmp_path, "ELEMENT_WISE_IDENTITY", section)
+    assert variant.form == "map"
+    arrays = {"InputTensor": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    desc = described("ELEMENT_WISE_IDENTITY", arrays["InputTensor"], arrays)
+    found = [variant.by_definition(desc, arrays), variant.by_schedule(desc, arrays)]
+    monkeypatch.setattr(dmlops.gpu, "computation", module(variant.registry).computation)
+    monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(variant.registry))
+    monkeypatch.setattr(device, "programs", Programs())
+    found.append(dmlops.gpu.run(desc, arrays, device))
+    for one in found:
+        assert np.array_equal(one["OutputTensor"], arrays["InputTensor"][::-1, ::-1])

@@ -222,6 +222,7 @@ ROW = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
         (ROW.format("e * Heads + h"), True),
         (ROW.format("flat([h, HeadSize - 1 - e], [Heads, HeadSize])"), True),
         (ROW.format("h * e"), False),
+        (ROW.format("h * HeadSize + at[min(HeadCount, 3)]"), False),
         (ROW.format("flat([h, e % HeadSize], [Heads, HeadSize])"), False),
         (ROW.format("h * HeadSize + e") + " * 2", False),
         (ROW.format("h * HeadSize + e") + " if s > 0 else 0", False),

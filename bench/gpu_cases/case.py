@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,16 +48,13 @@ def channels_last(sizes: Sequence[int], data_type: str) -> dict[str, Any]:
 
 def size_of(*tensors: dict[str, Any]) -> int:
     """The bytes of tensors, counting elements along dimensions of stride 0 once."""
-    return sum(
-        int(np.dtype(one["DataType"].lower()).itemsize)
-        * int(
-            np.prod(
-                [size for d, size in enumerate(one["Sizes"]) if one.get("Strides", [1] * 8)[d] != 0],
-                dtype=object,
-            )
-        )
-        for one in tensors
-    )
+    return sum(np.dtype(one["DataType"].lower()).itemsize * math.prod(_stored(one)) for one in tensors)
+
+
+def _stored(one: dict[str, Any]) -> list[int]:
+    """The sizes of a tensor, 1 where the stride is 0."""
+    strides = one.get("Strides") or [1] * len(one["Sizes"])
+    return [size if stride else 1 for size, stride in zip(one["Sizes"], strides, strict=True)]
 
 
 def uniform(sizes: Sequence[int], data_type: str, seed: int = 0) -> np.ndarray:
@@ -75,14 +73,15 @@ def drawn(
     operations: int = 0,
     **members: Any,
 ) -> Case:
-    """A case with random inputs; variances are at least 1."""
+    """A case with random inputs, repeated along dimensions of stride 0; variances are at least 1."""
     inputs = {key: one for key, one in tensors.items() if not key.startswith("Output")}
 
+    def array(one: dict[str, Any], seed: int) -> np.ndarray:
+        data = uniform(_stored(one), one["DataType"].lower(), seed)
+        return np.ascontiguousarray(np.broadcast_to(data, one["Sizes"]))
+
     def arrays() -> dict[str, np.ndarray]:
-        found = {
-            key: uniform(one["Sizes"], one["DataType"].lower(), seed)
-            for seed, (key, one) in enumerate(inputs.items())
-        }
+        found = {key: array(one, seed) for seed, (key, one) in enumerate(inputs.items())}
         return {key: abs(one) + 1 if key == "VarianceTensor" else one for key, one in found.items()}
 
     return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()), operations)

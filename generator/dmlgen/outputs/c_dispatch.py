@@ -25,8 +25,9 @@ from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.schedule import Steps
+from dmlgen.schedules.sets import AT
 
-_AT, _NUMBER = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
+_NUMBER = ir.Local("index", ir.INT)
 _LONGEST_END = len("_STRIDES_LENGTH")
 
 
@@ -579,10 +580,10 @@ class _DispatchPrinter(CPrinter):
         return f"dmlops_enum(&desc->{type_.name})"
 
     def _list(self, node: ir.Expr) -> str:
-        return "trace->at" if node == _AT else super()._list(node)
+        return "trace->at" if node == AT else super()._list(node)
 
     def _append(self, node: ir.Expr, target: str) -> None:
-        if node == _AT:
+        if node == AT:
             self._append_slice(node, None, None, target)
         else:
             super()._append(node, target)

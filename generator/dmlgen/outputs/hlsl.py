@@ -27,6 +27,7 @@ from dmlgen.project import RUNTIME
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.schedules.aligned import blocked, is_aligned
 from dmlgen.schedules.schedule import is_shifted
+from dmlgen.schedules.sets import AT
 from dmlgen.text import Text
 
 
@@ -107,7 +108,7 @@ class Shader:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The shaders of all operators with declared semantics."""
+    """The shaders of all operators with a schedule; `definition` renders the others."""
     functions, halves = Functions(templates), Functions(templates, in_halves=True)
     plans = plans_of(RUNTIME)
 
@@ -139,7 +140,7 @@ def _map(
     printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
     value_lines, value = printer.value(clamped(schedule.value), ATOM)
     output = tensor_of(registry, operator, schedule.output)
-    place = ir.Local("at", ir.INTS) if schedule.place is None else schedule.place
+    place = AT if schedule.place is None else schedule.place
     place_lines, offset = printer.offset(place, f"{output.local}Stride")
     read = tensors_read(operator, [schedule.value, place])
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
@@ -349,14 +350,11 @@ def _shifted(node: ir.Expr) -> ir.Expr:
 def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
     schedule = operator.schedule
     assert schedule is not None and isinstance(schedule.value, ir.Load)
-    lookups = [
-        (node, node.arguments[0])
-        for node in ir.walk(schedule.value.coordinate)
-        if isinstance(node, ir.Call) and node.function == "wrap"
-    ]
-    _, index = lookups[0]
+    nodes = list(ir.walk(schedule.value.coordinate))
+    calls = (node for node in nodes if isinstance(node, ir.Call))
+    index = next(call.arguments[0] for call in calls if call.function == "wrap")
     assert isinstance(index, ir.Load)
-    in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(schedule.value.coordinate))
+    in_a_list = any(isinstance(node, ir.Reduce) for node in nodes)
     types = _types(operator, schedule.value.tensor.name)
     sizes = sorted({registry.data_type[name].bits // 8 for name in types})
     tensors = {"input": schedule.value.tensor.name, "indices": index.tensor.name, "output": schedule.output}

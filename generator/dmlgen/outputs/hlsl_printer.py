@@ -7,6 +7,11 @@ one entry per dimension is never built: its entries are computed where they are 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import count
+
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.defined import may_be_written_zero
@@ -29,6 +34,7 @@ COMPARISONS = {
     ">": "Less({1}, {0})",
     ">=": "LessOrEqual({1}, {0})",
 }
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _NEUTRAL = {"all": "true", "any": "false", "sum": "0", "product": "1"}
 _COMBINED = {"all": "{0} && {1}", "any": "{0} || {1}", "sum": "{0} + {1}", "product": "{0} * {1}"}
 _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
@@ -114,7 +120,8 @@ class HlslPrinter(StatementPrinter):
                 entry = self.entry(original, dimension, LOGIC)
                 text = f"{dimension} == {self.print(index, COMPARISON + 1)} ? {changed} : {entry}"
             case ir.Reduce(kind="list", loop=ir.Loop(variable=variable, condition=None), body=body):
-                return self.print(ir.substitute(body, {variable: ir.Local(dimension, ir.INT)}), outer)
+                apart = self._apart(body, _NAME.findall(dimension))
+                return self.print(ir.substitute(apart, {variable: ir.Local(dimension, ir.INT)}), outer)
             case ir.ListOf(items=items):
                 *before, text = map(self._named, items)
                 for number, item in reversed(list(enumerate(before))):
@@ -125,6 +132,22 @@ class HlslPrinter(StatementPrinter):
             case _:
                 raise TypeError(f"{type(sequence).__name__} cannot be read by dimension in a shader")
         return f"({text})" if outer > CHOICE else text
+
+    def _apart(self, node: ir.Expr, names: Collection[str]) -> ir.Expr:
+        """The expression with other variables for loops whose own would hide these names; inner loops come
+        first."""
+        if self.uniforms.name(node) is not None:
+            return node
+        node = ir.substitute(node, {part: self._apart(part, names) for part in ir.children(node)})
+        if not isinstance(node, ir.Reduce) or node.loop.variable.name not in names:
+            return node
+        old = node.loop.variable
+        taken = {*names, *(part.name for part in ir.walk(node) if isinstance(part, ir.Local))}
+        variable = ir.Local(next(name for n in count(2) if (name := f"{old.name}{n}") not in taken), ir.INT)
+        new: dict[ir.Expr, ir.Expr] = {old: variable}
+        condition = None if node.loop.condition is None else ir.substitute(node.loop.condition, new)
+        loop = replace(node.loop, variable=variable, condition=condition)
+        return replace(node, loop=loop, body=ir.substitute(node.body, new))
 
     def load(self, node: ir.Load) -> str:
         tensor = plain(node.tensor.entry)

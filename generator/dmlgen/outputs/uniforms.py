@@ -15,6 +15,7 @@ from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Operator
 from dmlgen.schedules.aligned import is_aligned, is_first
 from dmlgen.schedules.schedule import Schedule
+from dmlgen.schedules.sets import AT
 
 ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
 _SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
@@ -76,9 +77,8 @@ def clamped(node: ir.Expr) -> ir.Expr:
     At `at` itself, rules make tensors as large as the output, and every tensor has a first element. A shader
     is not given the sizes of one of several tensors, which may be absent.
     """
-    at = ir.Local("at", ir.INTS)
     reads = [one for one in ir.walk(node) if isinstance(one, ir.Load)]
-    reads = [one for one in reads if one.coordinate != at and not is_first(one.coordinate)]
+    reads = [one for one in reads if one.coordinate != AT and not is_first(one.coordinate)]
     new: dict[ir.Expr, ir.Expr] = {
         one: replace(one, coordinate=_clamped(one)) for one in reads if one.tensor.index is None
     }

@@ -13,8 +13,9 @@
 - `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
 - `_replace` returns a copy of a record, with other values in some fields.
-- `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
-  `any`. The list must not change meanwhile. `while` also ends once the plan has been refused.
+- `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, with at most
+  one `if`, and `all` and `any`, without any. Lists and bounds must not change meanwhile. `while` also ends
+  once the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
 
 A variable has one type, that of its first value; an empty list needs it declared. The operands of a
@@ -87,14 +88,14 @@ class Value:
     type: Type
 
     @property
-    def is_whole(self) -> bool:
+    def is_scalar(self) -> bool:
         """Whether it is a number or a text."""
         return isinstance(self.type, Scalar)
 
     @property
     def content(self) -> str:
         """The text of the value itself."""
-        if self.is_whole:
+        if self.is_scalar:
             return self.text
         return self.text[1:] if self.text.startswith("&") else f"*{self.text}"
 
@@ -422,18 +423,18 @@ class _Translation:
         variable = c_name(name)
         target = self.variable(name)
         if target is None:
-            target = Value(variable if value.is_whole else f"&{variable}", value.type)
+            target = Value(variable if value.is_scalar else f"&{variable}", value.type)
             if self.is_local(name, body):
-                if not value.is_whole and self.is_fixed(name) and self.is_fixed(_owner(source)):
+                if not value.is_scalar and self.is_fixed(name) and self.is_fixed(_owner(source)):
                     target = Value(variable, value.type)
                     self.lines.append(f"const {_declared(value.type, f'* {variable}')} = {value.text};")
-                elif value.is_whole:
+                elif value.is_scalar:
                     self.lines.append(f"{_declared(value.type, variable)} = {_bare(value.text)};")
                 else:
                     self.copy(self.place(variable, value.type).content, value)
                 self.names[name] = target
                 return
-            if not value.is_whole:
+            if not value.is_scalar:
                 raise self.module.refused(node, f"{name}, a record or list that is used outside this block,")
             self._everywhere[name] = target
             self._top.append(f"{_declared(value.type, variable)} = 0;")
@@ -461,7 +462,7 @@ class _Translation:
 
     def temporary(self, value: Value) -> Value:
         """A copy that nothing changes."""
-        if value.is_whole:
+        if value.is_scalar:
             name = self.new()
             self.lines.append(f"{_declared(value.type, name)} = {_bare(value.text)};")
             return Value(name, value.type)
@@ -480,7 +481,10 @@ class _Translation:
 
     @contextmanager
     def loop(self, target: ast.expr, source: ast.expr, body: Sequence[ast.AST]) -> Iterator[None]:
-        """Translates everything inside once per item of the iterable."""
+        """Translates everything inside once per item of the iterable. C works out the end anew for each."""
+        used = {node.id for node in ast.walk(source) if isinstance(node, ast.Name)}
+        if any(_changed(body, name) or any(_assignments(node, name) for node in body) for name in used):
+            raise self.module.refused(source, "changing a list or a bound that is gone through")
         outer = dict(self.names)
         items: list[tuple[ast.expr, Value]] = []
         match source:
@@ -511,8 +515,6 @@ class _Translation:
         with self.indented():
             for place, (item, value) in enumerate(items):
                 self.bind(item, self.at(value, counter, is_inside=place == 0))
-            if any(_changed(body, value.text.lstrip("&")) for _, value in items):
-                raise self.module.refused(source, "changing a list that is gone through")
             yield
         self.lines.append("}")
         self.names = outer
@@ -552,7 +554,7 @@ class _Translation:
         if not isinstance(target, ast.Name):
             raise self.module.refused(target, "this target")
         name = c_name(target.id)
-        if value.is_whole:
+        if value.is_scalar:
             self.lines.append(
                 f"const {c_type(value.type)} {name} = {value.text};".replace("const const", "const")
             )
@@ -757,7 +759,7 @@ class _Translation:
                 return Value(f"({condition} ? {a.text} : {b.text})", a.type)
             case ast.List(elts=items):
                 return self.collected(node, wanted, lambda add: self.written(items, add))
-            case ast.ListComp(elt=item, generators=[generator]):
+            case ast.ListComp(elt=item, generators=[ast.comprehension(ifs=[] | [_]) as generator]):
                 return self.collected(node, wanted, lambda add: self.comprehended(generator, item, add))
             case ast.Call():
                 return self.call(node, wanted)
@@ -777,6 +779,8 @@ class _Translation:
 
     def compared(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
         values = [self.expr(one) for one in (left, *others)]
+        if not all(_fits(one.type, INT) or _fits(one.type, BOOL) for one in values):
+            raise self.module.refused(left, "comparing what is not a number")
         pairs = zip(values, ops, values[1:], strict=False)
         texts = [f"{a.text} {_COMPARISONS[type(op)]} {b.text}" for a, op, b in pairs]
         return Value(f"({' && '.join(texts)})", BOOL)
@@ -830,7 +834,7 @@ class _Translation:
                 return Value(text, INT)
             case ast.Call(
                 func=ast.Name(id="all" | "any" as name),
-                args=[ast.GeneratorExp(elt=item, generators=[generator])],
+                args=[ast.GeneratorExp(elt=item, generators=[ast.comprehension(ifs=[]) as generator])],
             ):
                 return self.quantified(name == "all", item, generator)
             case ast.Call(func=ast.Attribute(value=number, attr="bit_length"), args=[]):

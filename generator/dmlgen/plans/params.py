@@ -56,8 +56,8 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Constant]] |
                 if given:
                     inner["strides"] = [Constant("uint", f"{name}Stride") for name in given]
                     strides = tuple(given)
-                body = list(_lines(element, inner))
-                size = sum(_sizes(element, inner))
+                body = [line for part in element.fields for line in _field(part, inner)]
+                size = sum(_size(part, inner) for part in element.fields)
                 structs[element.name] = "\n".join(
                     [f"struct {element.name}", "{", *body, *_padding(size), "};"]
                 )
@@ -67,15 +67,6 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Constant]] |
                 lines += _field(one, names)
                 words += _size(one, names)
     return Params("\n\n".join(structs.values()), "\n".join(lines), strides, words + -words % VECTOR)
-
-
-def _lines(record: Record, own: Mapping[str, Sequence[Constant]]) -> Iterator[str]:
-    for one in record.fields:
-        yield from _field(one, own)
-
-
-def _sizes(record: Record, own: Mapping[str, Sequence[Constant]]) -> Iterator[int]:
-    return (_size(one, own) for one in record.fields)
 
 
 def _field(one: Field, own: Mapping[str, Sequence[Constant]]) -> Iterator[str]:

@@ -4,8 +4,8 @@ A spec defines outputs without saying how to compute them. Each module here reco
 definitions, and turns it into a schedule that computes it. Where no form fits, the generic reference and the
 generic shader follow the definition literally: slow, but correct.
 
-A module's `recognise(defines, members)` returns a `Schedule`, or None; `members` are the operator's. Forms
-that also depend on rules and tables get all of `described`. A `FastForm` is an alternative to the generic
+A module's `recognise` returns a `Schedule`, or None. It is given the definition and, where the form also
+depends on members, rules or tables, what is `described`. A `FastForm` is an alternative to the generic
 shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognise one.
 """
 
@@ -59,7 +59,7 @@ def schedule_of(defines: OutputDefinitions, described: Described) -> Schedule | 
 
 
 def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedule | None]:
-    yield gather.recognise(defines, described.members)
+    yield gather.recognise(defines)
     yield elementwise.recognise(defines, described)
     yield reduction.recognise(defines, described)
     yield scan.recognise(defines, described)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.schedules.schedule import Schedule, is_shifted
-
-_AT = ir.Local("at", ir.INTS)
+from dmlgen.schedules.sets import AT
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,13 @@ def is_aligned(schedule: Schedule) -> bool:
     """
     assert schedule.value is not None
     if schedule.place is not None:
-        moved = ir.Load(ir.Tensor(schedule.over, ir.Local("index", ir.INT)), _AT, schedule.value.type)
+        moved = ir.Load(ir.Tensor(schedule.over, ir.Local("index", ir.INT)), AT, schedule.value.type)
         return is_shifted(schedule.place) and schedule.value == moved
     reads = _reads(schedule)
     tensors = {read.tensor.entry for read in reads}
-    each = {read.tensor.entry for read in reads if read.coordinate == _AT}
+    each = {read.tensor.entry for read in reads if read.coordinate == AT}
     of_blocks = _blocks(schedule)
-    with_at = sum(node == _AT for node in ir.walk(schedule.value))
+    with_at = sum(node == AT for node in ir.walk(schedule.value))
     wholes = {*each, schedule.output}
     return (
         schedule.over == schedule.output

@@ -92,7 +92,7 @@ class _Reader:
                 pass
             case _:
                 raise Unfit
-        score, peak = self._exponential(weight, _ROW, key)
+        score, peak = _exponential(weight, key)
         score_at = ir.Entry(score, _one_more(AT, key), ir.FLOAT)
         shifted = ir.Binary("-", score_at, ir.Entry(peak, AT, ir.FLOAT), ir.FLOAT)
         exponential = ir.Call("exp", (shifted,), ir.FLOAT)
@@ -156,15 +156,6 @@ class _Reader:
                 return items
         raise Unfit
 
-    def _exponential(self, weight: ir.Expr, row: ir.Expr, key: ir.Local) -> tuple[str, str]:
-        """The names of the tensors of the scores, and of what is subtracted from them."""
-        match weight:
-            case ir.Call("exp", (ir.Binary("-", ir.Entry(score, place), ir.Entry(peak, row_)),)) if (
-                place == _one_more(row, key) and row_ == row
-            ):
-                return score, peak
-        raise Unfit
-
     def _score(self, name: str) -> tuple[ir.Expr, ir.Expr]:
         """The sum that a score depends on, and the score as a function of `TOTAL` and of no intermediate
         tensor."""
@@ -183,6 +174,16 @@ class _Reader:
         if entries_of(made):
             raise Unfit
         return product, made
+
+
+def _exponential(weight: ir.Expr, key: ir.Local) -> tuple[str, str]:
+    """The names of the tensors of the scores, and of what is subtracted from them."""
+    match weight:
+        case ir.Call("exp", (ir.Binary("-", ir.Entry(score, place), ir.Entry(peak, row)),)) if (
+            place == _one_more(_ROW, key) and row == _ROW
+        ):
+            return score, peak
+    raise Unfit
 
 
 def _multiple(score: ir.Expr) -> ir.Expr | None:
@@ -216,7 +217,7 @@ def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
     of_head: dict[ir.Expr, ir.Expr] = {
         ir.Index(AT, ir.Number(number, ir.INT)): ir.Number(0, ir.INT) for number in range(2)
     }
-    if len(place) != 4 or free_locals(ir.substitute(whole, of_head)):
+    if free_locals(ir.substitute(whole, of_head)):
         raise Unfit
     return whole
 

@@ -190,10 +190,11 @@ class Writer:
         self, listed: ir.Expr, inner: _Names, index: ir.Expr, names: _Names, depth: int
     ) -> ir.Expr | None:
         """The entry of a list comprehension at the variable of a loop over the same range."""
-        match listed, self._head(index, names, depth)[0]:
+        place, around = self._head(index, names, depth)  # an argument means what it does where it is given
+        match listed, place:
             case ir.Reduce(kind="list", loop=ir.Loop(ir.Local(name=name), ir.Number(value=0), upper, None)), \
                     ir.Local(name=variable):  # fmt: skip
-                found = names.get(variable)
+                found = around.get(variable)
                 if isinstance(found, _Variable) and found.end == self._write(upper, inner, depth):
                     return self._write(listed.body, {**inner, name: found}, depth)
         return None

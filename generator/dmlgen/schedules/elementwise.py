@@ -11,8 +11,9 @@ from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.schedules.schedule import Schedule, shifted
+from dmlgen.schedules.sets import AT, ZERO
 
-_AT, _INDEX = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
+_INDEX = ir.Local("index", ir.INT)
 _START, _BEGIN = "start", "begin"
 
 
@@ -72,19 +73,19 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
     """Each tensor in turn is copied to its start in the output: after those before it."""
     number, d = ir.Local("i", ir.INT), ir.Local("d", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
-    before = ir.Loop(number, ir.Number(0, ir.INT), _INDEX, None)
+    before = ir.Loop(number, ZERO, _INDEX, None)
     start = Definition(_START, ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT))
     along = ir.Compare("==", d, axis)
-    entry = ir.Conditional(along, ir.Definition(_START, start.value), ir.Number(0, ir.INT))
+    entry = ir.Conditional(along, ir.Definition(_START, start.value), ZERO)
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
-    dimensions = ir.Loop(d, ir.Number(0, ir.INT), rank, None)
+    dimensions = ir.Loop(d, ZERO, rank, None)
     begin = Definition(_BEGIN, ir.Reduce("list", dimensions, entry, ir.INTS))
     return Schedule(
         form="map",
         output=output,
         over=tensors,
         definitions=(start, begin),
-        value=ir.Load(ir.Tensor(tensors, _INDEX), _AT, type_),
+        value=ir.Load(ir.Tensor(tensors, _INDEX), AT, type_),
         place=shifted(dimensions, ir.Definition(_BEGIN, begin.value)),
         roles={},
         steps=(),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from dmlgen.expr import ir
-from dmlgen.registry import Member, OutputDefinitions
+from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.schedules.schedule import Schedule
 
 
-def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Schedule | None:
+def recognise(defines: OutputDefinitions) -> Schedule | None:
     """One output, whose value is a read at a coordinate with entries of the form `wrap(another read)`."""
     if defines.tensors or len(defines.outputs) != 1:
         return None

@@ -61,7 +61,7 @@ class Rows(FastForm):
 
 def recognise(defines: OutputDefinitions, described: Described) -> Rows | None:
     """All outputs of a definition, by rows."""
-    certain = all(described.is_certain(name) for name in list(defines.outputs)[:1])
+    certain = described.is_certain(next(iter(defines.outputs)))
     floats = all(
         described.members[name].count is None
         and described.is_float(name, {})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.registry import AlgorithmUse, Definition
+from dmlgen.schedules.sets import AT
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Schedule:
 
 def shifted(dimensions: ir.Loop, by: ir.Expr) -> ir.Expr:
     """The coordinate `at` with an offset added in each dimension."""
-    at, d = ir.Local("at", ir.INTS), dimensions.variable
-    entry = ir.Binary("+", ir.Index(at, d), ir.Index(by, d), ir.INT)
+    d = dimensions.variable
+    entry = ir.Binary("+", ir.Index(AT, d), ir.Index(by, d), ir.INT)
     return ir.Reduce("list", dimensions, entry, ir.INTS)
 
 

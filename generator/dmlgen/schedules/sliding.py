@@ -18,7 +18,7 @@ from dmlgen.schedules.cases import TooLarge, spelled, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT
+from dmlgen.schedules.sets import AT, ONE, ZERO
 from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
 COUNTED = ir.Local("counted", ir.INT, varies=True)
@@ -26,8 +26,6 @@ CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
 IS_ANY = ir.Local("isAny", ir.BOOL, varies=True)
 """In the expressions of outputs: how many taps lie in the box, the place of the greatest element, and whether
 there is one."""
-
-_ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class _Reader:
         w, sizes = _window(fold)
         folded, less = _split(fold.body)
         load, head, place = self._read(fold, folded)
-        rest = () if less is None else tuple(ir.walk(ir.substitute(less, {ir.Index(AT, _ONE): _ZERO})))
+        rest = () if less is None else tuple(ir.walk(ir.substitute(less, {ir.Index(AT, ONE): ZERO})))
         if any(part in (w, AT, load.tensor) for part in rest):
             raise Unfit
         counted: Frame | None = None
@@ -107,7 +105,7 @@ class _Reader:
                     new[one] = CHOSEN
                 case ir.Fold(kind="any", loops=fold.loops, condition=None, body=fold.condition):
                     new[one] = IS_ANY
-                case ir.Fold("sum", fold.loops, condition, body) if body == _ONE and counted is None:
+                case ir.Fold("sum", fold.loops, condition, body) if body == ONE and counted is None:
                     counted, new[one] = _box(condition, w), COUNTED
                 case _:
                     raise Unfit
@@ -117,7 +115,7 @@ class _Reader:
         element = ir.Local("element", load.type, varies=True)
         return Sliding(
             tensor=load.tensor.name,
-            places=numbers(_ZERO, head),
+            places=numbers(ZERO, head),
             sizes=sizes,
             axes=axes_of(place),
             window=_frame(place, ir.Slice(ir.Field(load.tensor, "Sizes", ir.INTS), head, None), w),
@@ -145,7 +143,7 @@ class _Reader:
                 of,
                 behind,
             ) == (AT, place, tensor, head):
-                rest = ir.substitute(body, {load: _ZERO})
+                rest = ir.substitute(body, {load: ZERO})
                 free = any(part in (w, AT) for part in ir.walk(rest))
                 if head is not None and is_known(head) and not free and self._described.is_certain(name):
                     return load, head, place

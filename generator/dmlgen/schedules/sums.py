@@ -70,7 +70,7 @@ class SharedSums:
         return frozenset(
             name
             for name, value in self.before
-            if self.along and not entries_of(value) and _is_known(value, {0})
+            if self.along and not entries_of(value) and _ignores(value, {0})
         )
 
 
@@ -184,7 +184,7 @@ class _Reader:
             rows=tuple(sorted(of_weights - of_factors - steps)),
             columns=tuple(sorted(of_factors - of_weights - steps)),
             rank=self._rank,
-            is_by_row=all(_is_known(value, of_factors - of_weights) for _, value in before.found),
+            is_by_row=all(_ignores(value, of_factors - of_weights) for _, value in before.found),
             is_own=all(
                 _is_own(part.coordinate)
                 for part in others
@@ -359,10 +359,10 @@ def _entries(every: Iterable[ir.Expr]) -> set[int]:
     return {int(number) for number in found}
 
 
-def _is_known(value: ir.Expr, columns: set[int]) -> bool:
-    """Whether a value is the same for all columns."""
+def _ignores(value: ir.Expr, dimensions: set[int]) -> bool:
+    """Whether a value is the same at all coordinates along these dimensions."""
     with suppress(Unfit):
-        return not _entries(walk_through(value)) & columns
+        return not _entries(walk_through(value)) & dimensions
     return False
 
 

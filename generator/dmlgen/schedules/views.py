@@ -248,11 +248,12 @@ def _sums(items: Sequence[ir.Expr]) -> ir.ListOf:
 
 
 def _sum(node: ir.Expr) -> ir.Expr:
-    """A number, which must be a linear function of the entries of `at`."""
+    """A number, which must be a linear function of the entries of `at`, each named by a literal."""
     match node:
         case ir.Call("flat", (ir.ListOf(items), ir.ListOf(box))):
             node = _flat(items, box)
-    if not is_sum(node, AT):
+    entries = (part for part in ir.walk(node) if isinstance(part, ir.Index) and part.sequence == AT)
+    if not is_sum(node, AT) or not all(isinstance(entry.index, ir.Number) for entry in entries):
         raise Unfit
     return node
 

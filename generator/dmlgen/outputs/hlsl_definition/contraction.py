@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
-from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
+from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import WINDOW, SlidingPass, few_rows
 from dmlgen.plans.params import Constant
@@ -20,7 +20,7 @@ TAP = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
 
 
 @dataclass(frozen=True)
-class ContractedPass(FormPass):
+class ContractedPass(FormPasses):
     """The pass that computes an output by its contraction, followed by the one that adds up partial sums.
 
     `value` is the text of the element, as a function of the sum `total`. `few` is the pass for few rows
@@ -94,10 +94,6 @@ class ContractedPass(FormPass):
         """The number of the pass for thin matrices of floats; None with a window."""
         is_plain = self.contraction.window is None and not self.contraction.of_bytes
         return self.number + 2 if is_plain else None
-
-    @property
-    def here(self) -> str:
-        return f"PASS >= {self.number}"
 
 
 def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> ContractedPass | None:

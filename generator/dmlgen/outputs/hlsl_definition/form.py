@@ -6,13 +6,14 @@ its plan in C, and the module that tells the planner in Python need of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.plans.params import Constant
+from dmlgen.schedules.sets import ONE, ZERO
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,20 @@ class FormPass:
     def elsewhere(self) -> str:
         """The preprocessor condition for what is only in the definition's own passes."""
         return f"PASS < {self.whole[0].number}"
+
+
+@dataclass(frozen=True)
+class FormPasses(FormPass):
+    """Several passes, from `number` on, to the end of the shader."""
+
+    @property
+    def here(self) -> str:
+        return f"PASS >= {self.number}"
+
+
+def ones_where(tests: Iterable[ir.Expr]) -> ir.ListOf:
+    """A list that has 1 for each test that holds, else 0."""
+    return ir.ListOf(tuple(ir.Conditional(test, ONE, ZERO) for test in tests))
 
 
 def lists_of(*names: str) -> list[Constant]:

@@ -8,8 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of, walk_through
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
-
-AT = ir.Local("at", ir.INTS)
+from dmlgen.schedules.sets import AT
 
 
 def lowered(operator: Operator) -> Operator:

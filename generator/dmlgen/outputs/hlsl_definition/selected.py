@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.registry import Operator
@@ -24,7 +24,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class SelectedPasses(FormPass):
+class SelectedPasses(FormPasses):
     """Two passes that find bits, and the pass of the output; see `schedules.selected`. `tests` has a text for
     each dimension tested."""
 
@@ -62,10 +62,6 @@ class SelectedPasses(FormPass):
     @property
     def lists(self) -> tuple[str, ...]:
         return ("selection",)
-
-    @property
-    def here(self) -> str:
-        return f"PASS >= {self.number}"
 
 
 def selected_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SelectedPasses | None:

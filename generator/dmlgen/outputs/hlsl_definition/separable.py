@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.expr.printer import PRODUCT
 from dmlgen.outputs.hlsl import Tensor
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
@@ -44,7 +44,7 @@ class WayPass:
 
 
 @dataclass(frozen=True)
-class SeparablePass(FormPass):
+class SeparablePass(FormPasses):
     """The passes of separable taps, of which planners take the one that applies."""
 
     output: Tensor
@@ -72,13 +72,7 @@ class SeparablePass(FormPass):
     @property
     def told(self) -> Mapping[str, ir.Expr]:
         """The rank, and for each of the passes whether it applies, as 1 or 0."""
-        one, zero = ir.Number(1, ir.INT), ir.Number(0, ir.INT)
-        applies = ir.ListOf(tuple(ir.Conditional(way.when, one, zero) for way in self.ways))
-        return {"separable.rank": self.rank, "separable.applies": applies}
-
-    @property
-    def here(self) -> str:
-        return f"PASS >= {self.number}"
+        return {"separable.rank": self.rank, "separable.applies": ones_where(way.when for way in self.ways)}
 
 
 def separable_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SeparablePass | None:

@@ -29,10 +29,9 @@ from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
 from dmlgen.schedules.lanes import Lanes
+from dmlgen.schedules.sets import AT
 from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
-
-AT = ir.Local("at", ir.INTS)
 
 
 @dataclass(frozen=True)
@@ -293,9 +292,9 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
             sizes = ir.Field(ir.Tensor(array, number), "Sizes", ir.INTS)
             before = (ir.Each(number, None, index),)
             start = ir.Fold("sum", before, None, ir.Index(sizes, axis), ir.INT, unrolled=True)
-            at, tensor = ir.Local("at", ir.INTS), ir.Tensor(array, index)
-            moved = ir.Binary("-", ir.Index(at, axis), start, ir.INT)
-            inner = ir.Call("replace", (at, axis, moved), ir.INTS)
+            tensor = ir.Tensor(array, index)
+            moved = ir.Binary("-", ir.Index(AT, axis), start, ir.INT)
+            inner = ir.Call("replace", (AT, axis, moved), ir.INTS)
             where = ir.Call("inside", (inner, ir.Field(tensor, "Sizes", ir.INTS)), ir.BOOL)
             return array, where, ir.Load(tensor, inner, value.type)
     return (name if operator.member[name].count else ""), None, value

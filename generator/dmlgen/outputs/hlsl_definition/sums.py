@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of
 from dmlgen.outputs.hlsl import Tensor
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
@@ -128,7 +128,7 @@ class SumsPass:
 
 
 @dataclass(frozen=True)
-class SumsPasses(FormPass):
+class SumsPasses(FormPasses):
     """The passes of sums, of which planners take those that pay for a description."""
 
     passes: tuple[SumsPass, ...]
@@ -146,12 +146,7 @@ class SumsPasses(FormPass):
     @property
     def told(self) -> Mapping[str, ir.Expr]:
         """For each of the passes whether it applies, as 1 or 0."""
-        one, zero = ir.Number(1, ir.INT), ir.Number(0, ir.INT)
-        return {"sums": ir.ListOf(tuple(ir.Conditional(pass_.when, one, zero) for pass_ in self.passes))}
-
-    @property
-    def here(self) -> str:
-        return f"PASS >= {self.number}"
+        return {"sums": ones_where(one.when for one in self.passes)}
 
     @property
     def tensors(self) -> Mapping[Tensor, Sequence[SumsPass]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
@@ -24,7 +24,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class TotalsPass(FormPass):
+class TotalsPass(FormPasses):
     """The pass that finds totals in parts, followed by one that combines these and writes intermediate
     tensors, each with the text of its value."""
 
@@ -41,10 +41,6 @@ class TotalsPass(FormPass):
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         return ({"number": self.number, **self.places, "width": len(self.totals)},)
-
-    @property
-    def here(self) -> str:
-        return f"PASS >= {self.number}"
 
 
 _NEUTRAL = {"min": ("Min", "0x7f800000u"), "max": ("Max", "0xff800000u")}
