@@ -2493,7 +2493,7 @@ def scatter_elements(
 
     InputTensor (input tensor): The elements to start from.
     IndicesTensor (input tensor): For each update, its position in the output along the axis.
-    UpdatesTensor (input tensor): The elements to write, one an index.
+    UpdatesTensor (input tensor): The elements to write, one per index.
     OutputTensor (output tensor): The input with the updates written over it.
     Axis (UINT): The output dimension that the indices replace.
     """
@@ -2794,7 +2794,7 @@ def gather_elements(
 
     InputTensor (input tensor): The elements to pick from.
     IndicesTensor (input tensor): For each output element, its position in the input along the axis.
-    OutputTensor (output tensor): The picked elements, one an index.
+    OutputTensor (output tensor): The picked elements, one per index.
     Axis (UINT): The input dimension that the indices replace.
     """
     description: GatherElements = _made(
