@@ -1,6 +1,6 @@
 """`dmlgen audit` finds each fact that differs, in every form of page, and nothing in pages that are right.
 
-The pages here are invented: facts of a real operator, in words of our own.
+The pages here are invented: facts about a real operator, in our own words.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""`dmlgen new`: what it writes, against the genuine DirectML.h and the specs; what it refuses."""
+"""`dmlgen new`: what it writes, against the genuine DirectML.h and the specs, and what it rejects."""
 
 from __future__ import annotations
 
