@@ -405,7 +405,7 @@ def test_reports_and_exit_codes(
     parts[12] = (*parts[12][:8], "1 to 7", *parts[12][9:])
     wrong.write_text(write("markdown", parts))
     assert main([*command, str(right)]) == 0
-    assert "36 cells" in capsys.readouterr().out
+    assert "cells: 36" in capsys.readouterr().out
     assert main([*command, str(right), str(wrong)]) == 1
     out = capsys.readouterr().out
     line = (
