@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the wheel takes in what a checkout has beside the package."""
+"""What pyproject.toml cannot express: the wheel includes files that a checkout has next to the package."""
 
 import shutil
 from pathlib import Path
@@ -7,12 +7,12 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
-# What lies where in the package; project.py finds it there.
+# Paths in a checkout, and in the package, where project.py looks for them.
 PLACES = {"templates": "templates", "runtime": "runtime", "LICENSE": "LICENSE"}
 
 
 class BuildPy(build_py):
-    """Starts from nothing, so that no module of an earlier build stays."""
+    """Builds from scratch, so that no module of an earlier build remains."""
 
     def run(self) -> None:
         if self.editable_mode:

@@ -1,4 +1,4 @@
-"""All figures, section by section: `python -m bench`."""
+"""Runs all benchmarks, section by section: `python -m bench`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What small work and small networks cost on a GPU, through `gpu.run` and in a session.
+"""Times of small work and small networks on a GPU, through `gpu.run` and in a session.
 
     python bench/gpu_session.py FOLDER --compile-only [--large]   # with a shader compiler
     python bench/gpu_session.py FOLDER [--large] [--json FILE]

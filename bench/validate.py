@@ -3,7 +3,7 @@
 `python bench/validate.py`: three tensors with sizes and strides, valid at feature level 6.4. The hand-written
 checks are those of the rules, over slotted objects, and stop at the first fault; the others check what a
 schema can express. Times with construction are compared with hand-written code that constructs the same.
-"Again" is the same description once more: tensors remember that they have been found sound.
+"Again" is the same description once more: tensors remember that they were found valid.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ function(dmlops_embed_shaders target)
         get_filename_component(name "${path}" NAME_WE)
         file(READ "${path}" bytes HEX)
         string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
-        string(REGEX REPLACE "(0a,)" "\\1\n" bytes "${bytes}") # a line for each of the shader
+        string(REGEX REPLACE "(0a,)" "\\1\n" bytes "${bytes}") # one line per line of the shader
         file(CONFIGURE OUTPUT "${folder}/dmlops_shaders/${name}.h" @ONLY CONTENT
             "#pragma once\nstatic const unsigned char dmlops_shader_@name@[] = {\n@bytes@};\n")
     endforeach()

@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: wheel and sdist take in the shaders, which a checkout has in `../hlsl`."""
+"""What pyproject.toml cannot express: wheel and sdist include the shaders, from `../hlsl` in a checkout."""
 
 import shutil
 from pathlib import Path
@@ -16,11 +16,11 @@ def take_shaders(target: Path) -> None:
         if folder.is_dir():
             shutil.copytree(folder, target)
             return
-    raise SystemExit(f"dmlops: no shaders in {HERE.parent}; build it in a whole checkout, or from an sdist")
+    raise SystemExit(f"dmlops: no shaders in {HERE.parent}; build from a complete checkout or an sdist")
 
 
 class BuildPy(build_py):
-    """Starts from nothing, so that no module of an earlier build stays."""
+    """Builds from scratch, so that no module of an earlier build remains."""
 
     def run(self) -> None:
         if self.editable_mode:

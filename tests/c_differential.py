@@ -2,7 +2,7 @@
 
     python tests/c_differential.py [COUNT]
 
-Prints the descriptions of which the two do not say the same, in JSON.
+Prints the descriptions for which the two differ, as JSON.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Fuzzes the C validator: tests/c/fuzz.c with libFuzzer, which starts from the cases of the matrices.
+"""Fuzzes the C validator: tests/c/fuzz.c with libFuzzer, starting from the cases of the matrices.
 
     python tests/c_fuzz.py [SECONDS]
 
-Inputs that reached something new stay in build/fuzz/corpus; one that failed is in build/fuzz.
+Inputs that reached new code stay in build/fuzz/corpus; one that failed is in build/fuzz.
 """
 
 from __future__ import annotations

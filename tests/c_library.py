@@ -1,4 +1,4 @@
-"""What the C header answers, compiled into a library (tests/c/answers.c) and asked through ctypes."""
+"""The C header compiled into a library (tests/c/answers.c) and called through ctypes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of the C header beside those of the Python package, as lists of texts."""
+"""Plans of the C header and of the Python package as lists of texts, to compare them."""
 
 from __future__ import annotations
 

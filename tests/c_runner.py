@@ -1,4 +1,4 @@
-"""Descriptions to the C validator and back: builds tests/c/runner.c and speaks its language."""
+"""Builds tests/c/runner.c, sends descriptions to the C validator in it, and reads its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running what operators compute, in the reference and in their shaders, with tensors of any layout."""
+"""Runs operators, in the reference and in their shaders, on tensors of any layout."""
 
 from __future__ import annotations
 

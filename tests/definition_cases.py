@@ -1,4 +1,4 @@
-"""Descriptions and random inputs for operators that specs define, and what computes their outputs."""
+"""Descriptions and random inputs for operators with definitions, and functions that compute their outputs."""
 
 from __future__ import annotations
 

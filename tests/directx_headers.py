@@ -1,4 +1,4 @@
-"""The genuine DirectML.h: that of DirectX-Headers, in the folder that DIRECTX_HEADERS names."""
+"""The genuine DirectML.h, from DirectX-Headers, in the folder that DIRECTX_HEADERS names."""
 
 from __future__ import annotations
 

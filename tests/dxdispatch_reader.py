@@ -1,7 +1,7 @@
-"""DxDispatch's models as its parser takes them, by its source and DirectML.h, not by the exporter.
+"""Reads DxDispatch models as its parser does, going by its source and DirectML.h and not by the exporter.
 
-What the parser throws at (src/model/JsonParsers.cpp and Model.cpp of DxDispatch) and what fails or crashes
-when it binds (HlslDispatchable.cpp, DmlDispatchable.cpp) raises Refused here.
+Whatever the parser throws at (src/model/JsonParsers.cpp and Model.cpp of DxDispatch), and whatever fails or
+crashes when it binds (HlslDispatchable.cpp, DmlDispatchable.cpp), raises Refused here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Stands in for dxdispatch.exe: reads a model, computes with NumPy, and writes files as it does.
+"""Stands in for dxdispatch.exe: reads a model, computes with NumPy, and writes the same files.
 
-Whether DirectML would take a description is asked of this registry's validator, and what the fake cannot
-compute is reported as a device does that lacks a data type. It shares no code with the exporter and none with
-what reads its results.
+This registry's validator decides whether DirectML would accept a description. What the fake cannot compute is
+reported as by a device that lacks a data type. It shares no code with the exporter, nor with what reads its
+results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gather descriptions with their inputs and what NumPy says the output is."""
+"""Gather descriptions with their inputs, and the outputs according to NumPy."""
 
 from __future__ import annotations
 

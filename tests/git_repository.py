@@ -1,4 +1,4 @@
-"""Git, for tests that make repositories of their own."""
+"""Git, for tests that create repositories."""
 
 from __future__ import annotations
 

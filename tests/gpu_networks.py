@@ -1,4 +1,4 @@
-"""Two small networks, written once for whatever runs operators, and beside them the same in torch."""
+"""Two small networks, written once for anything that runs operators, and again in torch."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
     python tests/gpu_sweep.py [SECONDS [PROCESSES [SEED]]]
 
-Of what differs it prints family and seed, from which `drawn` makes the description and its data again.
+For each difference it prints the family and the seed, from which `drawn` recreates the description and its
+data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cases with data of the matrices beside the `dmlops` that Python finds first, and what they expect."""
+"""The matrices' cases with data, for the `dmlops` that Python finds first, with expected results."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Matrix units in ordinary arithmetic, for drivers that have none: the same shader, its matrices taken apart.
+"""Matrix units in ordinary arithmetic, for drivers that have none: the same shader, matrices lowered.
 
-A wave is 32 threads in a row. Each thread has eight sums of a matrix, and as many entries of a left factor,
-where NVIDIA's matrix units have them; four threads share two rows. Right factors stay in group memory, where
-threads read them as they multiply.
+A wave is 32 consecutive threads. Each thread holds eight sums of a matrix, and as many entries of a left
+factor, in the positions where NVIDIA's matrix units hold them; four threads share two rows. Right factors
+stay in group memory, where threads read them as they multiply.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ONNX's node tests through the counterparts of the registry: every form that fits, run by the reference."""
+"""ONNX's node tests through the registry's counterparts: every form that fits, run by the reference."""
 
 from __future__ import annotations
 

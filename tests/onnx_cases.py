@@ -1,7 +1,7 @@
-"""ONNX's own node tests as DirectML descriptions: inputs and expected outputs that others worked out.
+"""ONNX's own node tests as DirectML descriptions, with inputs and expected outputs that others computed.
 
-Each adapter turns one ONNX node with its arrays into what DirectML's operator takes; it raises Inexpressible
-where DirectML has no such form.
+Each adapter turns one ONNX node and its arrays into the input of a DirectML operator; it raises Inexpressible
+if DirectML has no such form.
 """
 
 from __future__ import annotations

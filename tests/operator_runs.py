@@ -1,4 +1,4 @@
-"""Runs of one operator through the reference and through its shader, from arrays and layouts."""
+"""Runs one operator in the reference and in its shader, from arrays and layouts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What the pages say of the operators that specs define, in plain loops over single elements.
+"""Formulas from the pages of operators with definitions, in plain loops over single elements.
 
-Written from the pages and, where these are silent, from the operators of ONNX that they came from; nothing
-here knows the definitions in specs or how they are evaluated. A formula takes the members of a description
-and arrays (floats in double precision, integers of any length) and gives the outputs before they are stored.
+They are written from the pages and, where these are silent, from the ONNX operators that they are based on;
+nothing here knows the definitions in specs or how they are evaluated. A formula takes the members of a
+description and arrays (floats in double precision, integers of any length) and returns the outputs before
+they are stored.
 """
 
 from __future__ import annotations

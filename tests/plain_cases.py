@@ -1,7 +1,7 @@
-"""Runs data of the matrices by the `dmlops` that Python finds first.
+"""Runs the data of matrices through the `dmlops` that Python finds first.
 
-plain_cases.py reference|shaders|plans SLUG... is for a package that is not the one of this project,
-in a process of its own. It prints what differs from the expected data, or in C plans from Python's.
+plain_cases.py reference|shaders|plans SLUG... runs in a process of its own, for a package other than this
+project's. It prints differences from the expected data or, for plans, between C and Python.
 """
 
 from __future__ import annotations

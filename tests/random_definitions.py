@@ -1,7 +1,7 @@
 """Random operators with well-typed definitions: specs of tensors of several kinds and sizes, with `let`,
-intermediate tensors, recurrences, reductions and reads that may be outside.
+intermediate tensors, recurrences, reductions and reads that may be out of bounds.
 
-Functions come from the generator's own tables, so that a new one joins by itself.
+Functions come from the generator's own tables, so a new one is included automatically.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Descriptions in JSON form to try validators with: those of the matrices, changed and invented ones."""
+"""Descriptions in JSON form to test validators with: those of the matrices, mutated ones, and random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random expressions of the rule language, from the parser's own tables: a new function joins by itself."""
+"""Random expressions of the rule language, from the parser's tables, so new functions are included."""
 
 from __future__ import annotations
 

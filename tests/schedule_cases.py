@@ -1,4 +1,4 @@
-"""Operators with another definition: which schedule it gets, and what definition and schedule compute."""
+"""Operators with a replaced definition: the schedule it gets, and the results of definition and schedule."""
 
 from __future__ import annotations
 

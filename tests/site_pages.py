@@ -1,4 +1,4 @@
-"""The pages of the reference site as a parser sees them."""
+"""The pages of the reference site, parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs with one thing wrong, and the finding that each is."""
+"""Specs with a single mistake, and the finding expected for each."""
 
 from __future__ import annotations
 

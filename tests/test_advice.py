@@ -1,4 +1,4 @@
-"""Advice in a registry of a few operators, one of which has advice that a fused activation can draw."""
+"""Advice in a small registry, where a fused activation can draw some of it."""
 
 from __future__ import annotations
 

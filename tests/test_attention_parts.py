@@ -1,4 +1,4 @@
-"""Attention of few queries, whose keys groups of threads share: when it is taken, its plans, and results."""
+"""Attention with few queries, whose keys are split among groups: when it is used, its plans, its results."""
 
 from __future__ import annotations
 

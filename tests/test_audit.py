@@ -1,6 +1,6 @@
 """`dmlgen audit` finds each fact that differs, in every form of page, and nothing in pages that are right.
 
-The pages here are invented: facts of a real operator, in words of our own.
+The pages here are invented: facts about a real operator, in our own words.
 """
 
 import json
@@ -405,7 +405,7 @@ def test_reports_and_exit_codes(
     parts[12] = (*parts[12][:8], "1 to 7", *parts[12][9:])
     wrong.write_text(write("markdown", parts))
     assert main([*command, str(right)]) == 0
-    assert "36 cells" in capsys.readouterr().out
+    assert "cells: 36" in capsys.readouterr().out
     assert main([*command, str(right), str(wrong)]) == 1
     out = capsys.readouterr().out
     line = (

@@ -1,4 +1,4 @@
-"""The figures of the shaders: on a software driver they show only that they can be made."""
+"""The GPU benchmarks run; on a software driver their figures mean nothing."""
 
 from __future__ import annotations
 

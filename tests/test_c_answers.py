@@ -1,4 +1,4 @@
-"""What the C header answers beside violations: outputs that follow, and sizes of tensors."""
+"""The C header beyond validation: inferred outputs and tensor sizes."""
 
 from __future__ import annotations
 

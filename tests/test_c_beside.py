@@ -1,4 +1,4 @@
-"""dmlops.h beside the genuine DirectML.h: every target version, on Linux and with MinGW, in both orders."""
+"""dmlops.h with the genuine DirectML.h: every target version, on Linux and with MinGW, in both orders."""
 
 from __future__ import annotations
 

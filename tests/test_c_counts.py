@@ -1,4 +1,4 @@
-"""Counts that promise more entries than an array has: what a rule refuses is not read, under sanitizers."""
+"""Counts that promise more entries than an array has: what a rule rejects is not read, under sanitizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C and Python say the same of any description, word for word; `make sweep` tries many more."""
+"""C and Python give the same messages for random descriptions; `make sweep` tries many more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of the C header: those of the Python package, for every description, or the same reason for none."""
+"""Plans of the C header equal those of the Python package, or are refused for the same reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of rules in C: messages show the values that the generator's own evaluation gives."""
+"""Expressions of rules in C: messages show the values that the generator computes."""
 
 from __future__ import annotations
 

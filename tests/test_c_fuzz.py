@@ -1,4 +1,4 @@
-"""The C validator under libFuzzer and sanitizers, for a moment; `make fuzz` takes longer."""
+"""The C validator under libFuzzer and sanitizers, briefly; `make fuzz` takes longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The C header: compiled by real compilers, and run under sanitizers."""
+"""The C header, compiled by several compilers and run under sanitizers."""
 
 from __future__ import annotations
 

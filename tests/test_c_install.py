@@ -1,4 +1,4 @@
-"""The header and the shaders as other projects find them: through CMake and pkg-config, installed or not."""
+"""Other projects find the header and the shaders through CMake and pkg-config, installed or not."""
 
 from __future__ import annotations
 

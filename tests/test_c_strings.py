@@ -1,4 +1,4 @@
-"""String literals of C: any text comes out as it was, whatever the standard makes of its characters."""
+"""C string literals reproduce any text, including what the standard treats specially."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results kept between runs: they save time, and whatever happens to them changes no output."""
+"""The cache saves time, and no damage to it changes an output."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What shipping software sends is valid; what DirectML is known to refuse is not, or draws advice.
+"""What shipping software sends is valid; what DirectML is known to reject is invalid or draws advice.
 
-The data names callers and evidence: public sources and issues, read for what is sent and what happened.
+The data names callers and evidence: public sources and issues, read for what was sent and what happened.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The judge by descriptions whose faults are known, and what the search makes of the rules."""
+"""The judge on descriptions with known faults, and the test cases that the search finds for rules."""
 
 from __future__ import annotations
 

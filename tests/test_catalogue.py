@@ -1,5 +1,5 @@
 # ruff: noqa: E501   (a table)
-"""The catalogue of algorithms: every way of asking for one wrongly is a finding at the place."""
+"""The catalogue of algorithms: every wrong use of one is a finding at its position."""
 
 from __future__ import annotations
 

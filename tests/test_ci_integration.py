@@ -1,6 +1,6 @@
-"""The GitHub Action and the hooks of pre-commit: both are well-formed, and their commands do what they say.
+"""The GitHub Action and the pre-commit hooks are well-formed, and their commands do what they say.
 
-Neither GitHub nor pre-commit is asked: commands are run in a fresh clone as these would run them.
+Neither GitHub nor pre-commit is involved: commands run in a fresh clone, as these would run them.
 """
 
 from __future__ import annotations

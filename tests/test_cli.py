@@ -1,4 +1,4 @@
-"""The commands of dmlgen: exit codes, output, and what they leave behind."""
+"""The commands of dmlgen: exit codes, output, and the files they leave."""
 
 from __future__ import annotations
 

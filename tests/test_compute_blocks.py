@@ -1,4 +1,4 @@
-"""Element by element over tensors whose neighbours lie along different dimensions: the shader's blocks."""
+"""Element-wise operators on tensors contiguous along different dimensions: the shader's blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that make data, in the reference and in shaders, against NumPy and published vectors."""
+"""Operators that generate data, in the reference and in shaders, against NumPy and published vectors."""
 
 from __future__ import annotations
 

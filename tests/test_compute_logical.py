@@ -1,4 +1,4 @@
-"""Comparisons, logic and bits, in the reference and in shaders, against Python's own numbers."""
+"""Comparisons, logic and bit operations, in the reference and in shaders, against Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scatters, in the reference and in shaders, against assignments one after the other."""
+"""Scatters, in the reference and in shaders, against a loop of assignments."""
 
 from __future__ import annotations
 

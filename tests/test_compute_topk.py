@@ -1,4 +1,4 @@
-"""Top-k and coordinates of nonzero elements, by reference and shader, against sorting and loops in Python."""
+"""Top-k and nonzero coordinates, in the reference and in shaders, against sorting and loops in Python."""
 
 from __future__ import annotations
 

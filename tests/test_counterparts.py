@@ -1,4 +1,4 @@
-"""Counterparts: ONNX's own schemas, WebNN in NumPy, and what the reader of specs says to mistakes."""
+"""Counterparts against ONNX's own schemas and WebNN in NumPy, and findings for mistakes in their specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs against dataclasses: each fault once, at its place. JSON Schemas take and refuse the same."""
+"""Decoding specs: each fault is reported once, at its position. JSON Schemas accept and reject the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results depend neither on the division into blocks and parts of loops nor on what a mask hides."""
+"""Results do not depend on how blocks and loops are divided, nor on masked values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`convert` and `quantize` inside expressions, and reductions of nothing: what the language's page states."""
+"""`convert` and `quantize` inside expressions, and reductions of nothing, as the language's page states."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Small definitions that outputs once printed otherwise than meant, or not at all: now all mean the same.
+"""Small definitions that some output once got wrong or could not print; now all outputs agree.
 
-They go through what random definitions go through, in `test_random_definitions.py`.
+They are checked like the random definitions in `test_random_definitions.py`.
 """
 
 from __future__ import annotations

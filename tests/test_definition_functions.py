@@ -1,9 +1,9 @@
-"""Every function and operator of definitions, of operands of every kind: what lint accepts means the same on
+"""Every function and operator of definitions, with every kind of operand: what lint accepts means the same on
 all targets, at every data type.
 
-The expressions come from the generator's own tables, so that a new function joins by itself. Those that lint
-accepts are the rows of few operators: line n of the output is row n, so that a shader that is compiled once
-for a data type shows several of them.
+The expressions come from the generator's own tables, so a new function is included automatically. Those that
+lint accepts are combined into a few operators: row n of the output is expression n, so that a shader compiled
+once for a data type tests several of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # ruff: noqa: E501   (a table)
-"""The definition language: every way of spoiling a definition is a finding at the spoiled place."""
+"""The definition language: every kind of mistake in a definition is a finding at its position."""
 
 from __future__ import annotations
 

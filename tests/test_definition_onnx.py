@@ -1,4 +1,4 @@
-"""References and shaders from definitions against ONNX's reference and formulas in plain NumPy."""
+"""References and shaders from definitions, against ONNX's reference and formulas in plain NumPy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """References from definitions against the formulas of the pages, on every small description of the matrices.
 
-These show every data type, rank, layout and enumeration value, absent optional tensors, sizes of 1 and
-strides of 0. Each description gets plain elements, then NaN, infinities and the limits of integers, then any
-fractions.
+These cover every data type, rank, layout and enumeration value, absent optional tensors, sizes of 1 and
+strides of 0. Each description gets ordinary elements, then NaN, infinities and the limits of integers, then
+arbitrary fractions.
 """
 
 from __future__ import annotations

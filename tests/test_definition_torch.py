@@ -1,7 +1,7 @@
 """References and shaders from definitions against PyTorch, gradients by its automatic differentiation.
 
-PyTorch is not among the development tools: `pip install '.[oracle]'` brings it, and CI has it. ONNX's
-reference judges the same operators without it.
+PyTorch is not among the development tools: install it with `pip install '.[oracle]'`. CI has it. Without it,
+ONNX's reference still covers the same operators.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings and the formats they are rendered in."""
+"""Findings, and the formats in which they are printed."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Changes between two sets of specs: one fact changed by an edit of its text is one change, classed right."""
+"""Changes between two sets of specs: editing one fact gives one change, classified correctly."""
 
 from __future__ import annotations
 

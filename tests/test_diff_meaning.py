@@ -1,4 +1,4 @@
-"""Whether one condition follows from another: what the forms are said to show holds for every value."""
+"""Implications between conditions: whatever the forms are said to prove holds for every value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ctypes structures against a C compiler's own layout of the same members."""
+"""ctypes structures against a C compiler's layout of the same members."""
 
 from __future__ import annotations
 

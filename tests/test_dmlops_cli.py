@@ -1,4 +1,4 @@
-"""`python -m dmlops`: one result a line whatever the line holds, and an explanation for people."""
+"""`python -m dmlops`: one result per line whatever the line contains, and explanations for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON form: what is read, what is refused and how."""
+"""The JSON form: what is read, what is rejected, and with which error."""
 
 from __future__ import annotations
 

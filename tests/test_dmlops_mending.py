@@ -1,4 +1,4 @@
-"""The closest valid description: found for nearly all that is invalid, and told as what has changed."""
+"""The closest valid description: found for nearly every invalid one, with the changes made."""
 
 from __future__ import annotations
 

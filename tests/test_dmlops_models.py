@@ -1,6 +1,7 @@
-"""DxDispatch's models, and the other files that the command line takes.
+"""DxDispatch models, and the other files that the command line accepts.
 
-The spellings are those that DxDispatch's parser takes. DXDISPATCH_MODELS may name a folder of its own models.
+The spellings are those that DxDispatch's parser accepts. DXDISPATCH_MODELS can name a folder of its own
+models.
 """
 
 from __future__ import annotations

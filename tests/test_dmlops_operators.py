@@ -1,4 +1,4 @@
-"""Every operator in Python: random descriptions judged as the rules say, JSON and ABI there and back."""
+"""Every operator in Python: random descriptions judged by the rules, and JSON and ABI round trips."""
 
 from __future__ import annotations
 

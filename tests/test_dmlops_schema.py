@@ -1,4 +1,4 @@
-"""The JSON Schema of descriptions: takes what is valid, refuses what cannot be a description."""
+"""The JSON Schema of descriptions accepts valid ones and rejects what cannot be a description."""
 
 from __future__ import annotations
 

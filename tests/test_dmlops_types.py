@@ -1,4 +1,4 @@
-"""Values of any type in any member: what has a right form is brought into it, the rest is a violation."""
+"""Values of any type in any member: those of a known form are normalised, all others are violations."""
 
 from __future__ import annotations
 

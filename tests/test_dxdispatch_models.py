@@ -1,4 +1,4 @@
-"""Models of DxDispatch: its parser takes them, their shaders compile and give what is expected."""
+"""DxDispatch models: its parser accepts them, and their shaders compile and give the expected results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dmlops verify`: results of a stand-in for DxDispatch, whole, spoiled, and hostile."""
+"""`dmlops verify` on the results of a stand-in for DxDispatch: complete, damaged, and hostile."""
 
 from __future__ import annotations
 

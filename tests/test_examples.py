@@ -1,4 +1,4 @@
-"""The worked examples of the public pages: valid, sizes inferred, computed by reference and shader."""
+"""The worked examples of the public pages: valid, with inferred sizes, in the reference and in shaders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptors in memory, where the device has room for them there, and descriptor sets: the same results."""
+"""Descriptor buffers, on devices that have room for them, and descriptor sets give the same results."""
 
 from __future__ import annotations
 

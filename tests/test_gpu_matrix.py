@@ -1,7 +1,7 @@
-"""Every operator that has a shader, on descriptions of its matrix: against the reference, in guard zones.
+"""Every operator with a shader, on descriptions of its matrix: against the reference, in guard zones.
 
-The reference has oracles of its own in other tests. Here every data type, dimension count and layout that the
-matrices cover is run, with data of all kinds, and nothing but the elements of the outputs may change.
+Other tests compare the reference with independent oracles. Here every data type, dimension count and layout
+in the matrices is run, with data of all kinds, and nothing but the elements of the outputs may change.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Shaders that resample and give gradients of that, and those that gather gradients from windows: whatever
-ranks, scales and layouts."""
+"""Shaders of resampling, its gradients and gradients of pooling, at all ranks, scales and layouts."""
 
 from __future__ import annotations
 

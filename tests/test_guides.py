@@ -1,4 +1,4 @@
-"""The whole programs of examples/: the one for Vulkan runs, that for Direct3D 12 compiles and links."""
+"""The complete programs in examples/: the Vulkan one runs, the Direct3D 12 one compiles and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gather shaders as text and as compiled by DXC, every variant that the runtime can choose."""
+"""The gather shaders as text and as compiled by DXC, in every variant that the runtime can choose."""
 
 from __future__ import annotations
 

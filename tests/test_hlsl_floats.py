@@ -1,7 +1,7 @@
-"""Functions of floats as operators compute them, on a Vulkan device, against NumPy in doubles.
+"""Functions of floats as operators compute them, on a Vulkan device, against NumPy in double precision.
 
-Operators compute several elements at once. A compiler may join these, and reorder what it joins: that must
-not show.
+Operators compute several elements at once. A compiler may combine these and reorder the result, which must
+not make a difference.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of halves on a Vulkan device: every half there is, against NumPy and `math` in doubles."""
+"""Functions of halves on a Vulkan device, on every half, against NumPy and `math` in double precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of generated shaders: none is too long, and breaking them changes no more than where lines end."""
+"""Lines of generated shaders: none is too long, and breaking them changes only where lines end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of specs as variables of shaders: every word that the compiler refuses is spelled otherwise."""
+"""Names in specs as shader variables: every word that the compiler rejects is spelled differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nasty texts and names in specs: what lint takes works in every output, what it refuses has a position."""
+"""Hostile texts and names in specs: what lint accepts works in every output; findings have positions."""
 
 # ruff: noqa: E501 -- tables
 

@@ -1,4 +1,4 @@
-"""Junk at every place of valid descriptions and inputs: whatever it is, an answer or a documented error."""
+"""Junk at every place of valid descriptions and inputs gives an answer or a documented error."""
 
 from __future__ import annotations
 

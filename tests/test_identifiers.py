@@ -1,4 +1,4 @@
-"""Identifiers of rules: one scheme, and none that has been listed is lost."""
+"""Rule identifiers follow one scheme, and none that was ever listed is lost."""
 
 from __future__ import annotations
 

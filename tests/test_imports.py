@@ -1,4 +1,4 @@
-"""No import runs back up, and none runs in a circle: neither in the generator nor in the package it makes."""
+"""Imports point one way and never form a cycle, in the generator and in the package it makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that nobody has, each written as one file: everything else follows from it."""
+"""Invented operators, each written as one file: everything else is generated from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`like`: what a file says itself holds; lists of statements, `let` and `compute` are taken together."""
+"""`like`: a file's own values win; lists of statements, `let` and `compute` are merged."""
 
 from __future__ import annotations
 

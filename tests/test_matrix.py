@@ -1,4 +1,4 @@
-"""The test matrices as files, and judged again by the generated package, which shares no code with them."""
+"""The test matrices as files, checked again by the generated package, which shares no code with them."""
 
 from __future__ import annotations
 

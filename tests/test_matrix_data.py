@@ -1,7 +1,8 @@
-"""The data of the test matrices: all of it run by the reference and by the shaders, in the layouts described.
+"""The data of the test matrices: all of it run by the reference and the shaders, in the layouts described.
 
-The data is worked out by the generator, which shares neither arithmetic nor schedules with the two. Its own
-oracles are the pages' worked examples, here and in test_cases.py, and NumPy's functions of the same name.
+The generator computes the data, and shares neither arithmetic nor schedules with the two. It is itself
+checked against the pages' worked examples, here and in test_cases.py, and against NumPy's functions of the
+same name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Contractions and attention by matrix units: which are planned, valid SPIR-V, results, what devices need."""
+"""Contractions and attention on matrix units: plans, valid SPIR-V, results, device requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What violations and rules say: in names that a user of DirectML knows, once per mistake, with hints."""
+"""Violations and rule texts: in names that a DirectML user knows, once per mistake, with hints."""
 
 from __future__ import annotations
 

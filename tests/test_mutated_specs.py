@@ -1,7 +1,7 @@
-"""What a change makes of a spec is a finding, or another spec that every output prints.
+"""A mutated spec either is rejected with a finding or is another spec that every output can print.
 
-Names of tensors and of `let` are swapped, numbers are of another kind, lines and pairs of mappings go away or
-stand there twice, in specs of all families. DMLGEN_MUTATIONS is how many, DMLGEN_SEED the seed.
+Names of tensors and of `let` are swapped, numbers change kind, lines and pairs of mappings are deleted or
+duplicated, in specs of all families. DMLGEN_MUTATIONS is the number of mutations, DMLGEN_SEED the seed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`dmlgen new`: what it writes, against the genuine DirectML.h and the specs; what it refuses."""
+"""`dmlgen new`: what it writes, against the genuine DirectML.h and the specs, and what it rejects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_is_left_of_a_new_operator_is_what_lint_finds(
 ) -> None:
     assert main(["new", "gather_blocks", "--specs", str(specs)]) == 0
     path = specs / "operators/gather/gather_blocks.yaml"
-    assert capsys.readouterr().out.startswith(f"{path}, as GATHER is there; ")
+    assert capsys.readouterr().out.startswith(f"{path} (beside GATHER; ")
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# yaml-language-server: $schema=../../schema/operator.schema.json\n")
     assert max(map(len, text.splitlines())) <= 120

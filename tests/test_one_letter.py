@@ -1,9 +1,10 @@
-"""One letter wrong in a spec: lint finds it, with its place, or the registry is the same as before.
+"""One wrong letter in a spec: lint reports it, with its position, or the registry stays the same.
 
-A key, name or value of a spec gets one other letter, free texts and `compute` sections apart. What no spec
-can tell from a right one is a name of the header that stands there once: those are compared with the header.
+One letter is changed in a key, a name or a value, except in free text and `compute` sections. The exception
+is a DirectML.h name that the specs contain only once, which no spec can show to be wrong: those are compared
+with the header.
 
-DMLGEN_LETTERS=all tries every key, name and value of all specs, for about an hour; otherwise it is a sample.
+DMLGEN_LETTERS=all tries every key, name and value of all specs, for about an hour; the default is a sample.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is given away works where nothing else is: wheels and sdists in empty environments, the C archive."""
+"""The packages work on their own: wheels and sdists in empty environments, and the C archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinates, plans and the choice of variants: what the GPU runtime decides without a GPU."""
+"""Coordinates, plans and the choice of variants: what the runtime decides without a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planners as data: what the translator to C takes, and what it refuses with a position."""
+"""Planners as data: what the translator to C accepts, and what it rejects with a position."""
 
 from __future__ import annotations
 

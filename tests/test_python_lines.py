@@ -1,4 +1,4 @@
-"""Generated Python has no long lines, and means what it would without a break."""
+"""Generated Python has no long lines, and breaking lines does not change its meaning."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What lint accepts, every output prints, and all mean the same by it: random definitions.
+"""Random definitions: what lint accepts, every output prints, and all outputs agree on its meaning.
 
-The matrices' data is worked out element by element from the specs, by an evaluator that shares nothing with
-what is tested: the NumPy reference, and the shaders on software Vulkan; plans in C are those of Python.
-DMLGEN_DEFINITIONS is how many operators there are, DMLGEN_SEED the first seed.
+An evaluator that shares nothing with what is tested computes the data from the specs, element by element. It
+is compared with the NumPy reference and with the shaders on software Vulkan, and plans in C with those in
+Python. DMLGEN_DEFINITIONS is the number of operators, DMLGEN_SEED the first seed.
 """
 
 from __future__ import annotations

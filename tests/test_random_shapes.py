@@ -1,4 +1,4 @@
-"""Shaders compute what the reference does, whatever schedule is chosen; `make sweep-gpu` tries many more."""
+"""Shaders agree with the reference on random descriptions; `make sweep-gpu` tries many more."""
 
 from __future__ import annotations
 

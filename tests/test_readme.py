@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The README's examples do what it says."""
 
 from __future__ import annotations
 

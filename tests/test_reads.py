@@ -1,5 +1,5 @@
 # ruff: noqa: E501   (a table)
-"""Reads of definitions: what is proven is true, and a definition that reads outside is seen."""
+"""Reads in definitions: proofs that they are in bounds are right, and reads out of bounds are found."""
 
 from __future__ import annotations
 

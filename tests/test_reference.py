@@ -1,4 +1,4 @@
-"""The NumPy reference against NumPy's own functions, the examples of public pages and ONNX's node tests."""
+"""The NumPy reference against NumPy's own functions, examples from the pages, and ONNX's node tests."""
 
 from __future__ import annotations
 

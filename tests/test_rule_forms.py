@@ -1,4 +1,4 @@
-"""Forms of rules in an invented operator: `same` of several fields, with `when` and of arrays; shorthands."""
+"""Forms of rules, in an invented operator: `same` for several fields, with `when`, for arrays; shorthands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which computations step through all tensors together, and what those with blocks give."""
+"""Computations that step through all tensors together: which ones do, and their results with blocks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Contractions of bytes less zero points: what is one; tiles give what the definition gives, bit for bit.
+"""Contractions of bytes with zero points: which are recognised, and tiles equal the definition in every bit.
 
-That is so by ordinary arithmetic and by matrix units; where the device has none, their tiles are multiplied
-as any others."""
+This holds for ordinary arithmetic and for matrix units; on a device without them, their tiles are multiplied
+like any others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which definitions contract two tensors, and what the shader of those gives: whatever tiles and layouts."""
+"""Contractions of two tensors: which are recognised, and their shaders' results for all tiles and layouts."""
 
 from __future__ import annotations
 

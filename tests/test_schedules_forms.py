@@ -1,7 +1,7 @@
-"""Schedules give what their definitions give: in references, and in shaders of both.
+"""Schedules agree with their definitions, in references and in shaders.
 
-The definition is computed as though there were no schedule. Numbers are small integers, so that most
-functions are exact in any order, with NaN and infinities among the floats.
+The definition is computed as if there were no schedule. Numbers are small integers, so that most functions
+are exact in any order, with NaN and infinities among the floats.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which definitions are GELU: what has the form gets a function of its own, what nearly has it does not."""
+"""Definitions of GELU: those of its form get a function of their own, similar ones do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which outputs add up entries of an intermediate tensor around each element."""
+"""Which outputs sum entries of an intermediate tensor around each element."""
 
 from __future__ import annotations
 

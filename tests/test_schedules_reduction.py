@@ -1,8 +1,8 @@
 # ruff: noqa: E501   (tables)
-"""Which definitions are reductions: what has the form gets the schedule, and what nearly has it does not.
+"""Definitions of reductions: those of the form get the schedule, similar ones do not.
 
-Of each definition NumPy says what it gives; the definition is evaluated as it stands, and by the schedule too
-where it has one.
+NumPy gives the expected result of each definition, which is evaluated as written and, if it has a schedule,
+through that as well.
 """
 
 from __future__ import annotations

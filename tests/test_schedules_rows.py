@@ -1,4 +1,4 @@
-"""Definitions by rows and attention: which ones are, and what their shaders give at awkward sizes."""
+"""Definitions by rows, and attention: which are recognised, and their shaders' results at awkward sizes."""
 
 from __future__ import annotations
 

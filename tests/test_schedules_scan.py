@@ -1,5 +1,5 @@
 # ruff: noqa: E501   (tables)
-"""Which definitions run along an axis: what has the form gets the schedule, and what nearly has it does not."""
+"""Definitions of scans: those of the form get the schedule, similar ones do not."""
 
 from __future__ import annotations
 

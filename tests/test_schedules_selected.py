@@ -1,4 +1,4 @@
-"""Which outputs add up selected terms, and which have lanes."""
+"""Which outputs sum selected terms, and which have lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which outputs are made of taps along each axis."""
+"""Which outputs consist of taps along each axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which definitions fold what lies under a sliding window, and what the shader of those gives."""
+"""Folds of a sliding window: which are recognised, and their shaders' results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sums are softplus: what has the form gets a function of its own, what nearly has it does not."""
+"""Definitions of softplus: sums of its form get a function of their own, similar ones do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which intermediate tensors share sums of products, and what the shader of recurrent networks gives."""
+"""Which intermediate tensors share sums of products, and the results of recurrent networks' shaders."""
 
 from __future__ import annotations
 

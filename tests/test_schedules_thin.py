@@ -1,4 +1,4 @@
-"""Products of few rows or columns: which get the pass that reads the other factor once, and what it gives."""
+"""Products of few rows or columns: which get the pass that reads the other factor once, and its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention where queries, keys, values or the output are views of tensors: what is copied, and results."""
+"""Attention on views of tensors: which queries, keys, values and outputs are copied, and the results."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Every shader as the runtime compiles it: SPIR-V that the validator accepts, and DXIL, without a warning.
 
-The descriptions of the matrices, which show every data type and dimension count of every table, choose the
-macros. By default each operator has a bounded number of variants compiled, every type of every tensor among
-them; with DMLOPS_ALL_SHADERS=1 (`make shaders`) all of them are.
+The descriptions of the matrices, which cover every data type and dimension count of every table, determine
+the macros. By default, a bounded number of variants is compiled for each operator, with every type of every
+tensor among them; with DMLOPS_ALL_SHADERS=1 (`make shaders`), all of them are.
 """
 
 from __future__ import annotations

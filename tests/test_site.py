@@ -1,4 +1,4 @@
-"""The reference site, read as files: links, anchors, structure, and that what it shows is true."""
+"""The reference site, read as files: links, anchors, structure, and the truth of what it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restricted YAML: what is accepted, what is refused and where, and that nothing gets past as a traceback."""
+"""Restricted YAML: what is accepted, what is rejected and where, and never a traceback."""
 
 import os
 import re

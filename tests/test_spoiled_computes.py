@@ -1,7 +1,7 @@
-"""One letter wrong in a key or a name of any `compute` section is a finding at that place.
+"""One wrong letter in a key or a name of any `compute` section is a finding at that place.
 
-Every word of every family is spoiled once, at the first place where the family has it. One registry holds all
-the spoiled files, since faults of one file do not hide those of another.
+Every word of every family is changed once, at its first occurrence in the family. One registry holds all the
+changed files, because faults in one file do not hide those in another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every way of spoiling a spec ends in an error at the spoiled place, and leaves the outputs as they were."""
+"""Every kind of mistake in a spec gives an error at its position, and leaves the outputs as they were."""
 
 from __future__ import annotations
 

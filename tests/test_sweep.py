@@ -1,4 +1,4 @@
-"""`dmlgen sweep` and the package that does its work: every case counts once, whatever dies in the middle."""
+"""`dmlgen sweep` and the package that does its work: every case counts once, whichever workers die."""
 
 from __future__ import annotations
 

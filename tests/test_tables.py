@@ -1,4 +1,4 @@
-"""The matrices as tables: every row of them, and nothing that a table could mistake."""
+"""The matrices as CSV tables: all rows are there, and no cell can be misread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--watch`: runs again after changes, survives faults, and ends when told to."""
+"""`--watch`: reruns after changes, survives errors, and stops when interrupted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Definitions alone: a package generated without schedules gives the data of the matrices, slowly.
+"""A package generated without schedules gives the same data as the matrices, slowly.
 
-The data is worked out element by element from the definitions, and checked against NumPy in
+The matrices' data is computed element by element from the definitions, and checked against NumPy in
 test_matrix_data.py; here references and shaders follow the definitions, too.
 """
 

@@ -1,4 +1,4 @@
-"""Writing generated files: only what changed, all or nothing, and never outside the output directory."""
+"""Writing generated files: only what changed, all or nothing, and never outside the output folder."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The registry of this repository's specs, which takes seconds: all tests of a process have the same."""
+"""The registry of this repository's specs, which takes seconds to load: all tests of a process share it."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Quantizing and dequantizing large tensors, and arithmetic of what is quantized."""
+"""Quantizing and dequantizing large tensors, and arithmetic on quantized ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements written where indices say, and where nonzero ones are."""
+"""Scatters, and coordinates of nonzero elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of top-k: few elements of a line, and whole lines sorted."""
+"""Top-k: a few elements of a line, and whole lines sorted."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 // directml-registry 0.1.0. Copyright (c) 2026 The directml-registry authors
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_MAX_POOLING1: Takes the largest of the elements under a window that slides over the spatial dimensions,
-// and tells where it is.
+// and returns its position.
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling1.hlsl

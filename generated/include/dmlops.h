@@ -1275,7 +1275,7 @@ DMLOPS_LAYOUT(sizeof(DML_GRAPH_DESC), 72, 40);
 
 /* Operator descriptions. */
 
-/* Copies each element; with strides of its own the output is a new layout of the input. */
+/* Copies each element; the output can have a layout of its own. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1629,7 +1629,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 32, 16);
 
 
-/* Raises each element to one and the same power. */
+/* Raises all elements to the same power. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2071,7 +2071,7 @@ DMLOPS_LAYOUT(offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), 48, 32);
 DMLOPS_LAYOUT(sizeof(DML_GEMM_OPERATOR_DESC), 56, 36);
 
 
-/* Reduces one or more axes to size 1 by a function such as sum, maximum or average. */
+/* Reduces one or more axes to size 1 with a function such as sum, maximum or average. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_REDUCE_OPERATOR_DESC {
     DML_REDUCE_FUNCTION Function;
@@ -2693,7 +2693,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 24, 12);
 
 
-/* Takes each element from one of two tensors, as a condition says. */
+/* Takes each element from one of two tensors, depending on a condition. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_IF_OPERATOR_DESC {
     const DML_TENSOR_DESC* ConditionTensor;
@@ -2741,7 +2741,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Threshold), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 24, 16);
 
 
-/* Takes the largest of the elements under a window that slides over the spatial dimensions, and tells where it is. */
+/* Takes the largest of the elements under a window that slides over the spatial dimensions, and returns its position. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_MAX_POOLING1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2765,7 +2765,7 @@ DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 64, 32);
 
 
-/* Puts the maxima of a pooling back to where they were found, among zeros. */
+/* Puts the maxima of a pooling back where they were found, and 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_MAX_UNPOOLING_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2812,7 +2812,7 @@ DMLOPS_LAYOUT(offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 32, 16);
 DMLOPS_LAYOUT(sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 40, 20);
 
 
-/* Writes along an axis the on value where an index says, and the off value elsewhere. */
+/* Writes the on value at the positions that indices give along an axis, and the off value elsewhere. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ONE_HOT_OPERATOR_DESC {
     const DML_TENSOR_DESC* IndicesTensor;
@@ -2888,7 +2888,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, RoundingMode), 16, 
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 24, 12);
 
 
-/* Tells for each element whether it is infinite, of either sign or of one. */
+/* Tells for each element whether it is infinite, of a given sign or of either. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3048,7 +3048,7 @@ DMLOPS_LAYOUT(offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 36,
 DMLOPS_LAYOUT(sizeof(DML_SCATTER_ND_OPERATOR_DESC), 40, 24);
 
 
-/* Takes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and tells where it is. */
+/* Takes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and returns its position. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MAX_POOLING2_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -4156,7 +4156,7 @@ DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillEnd), 36,
 DMLOPS_LAYOUT(sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 40, 32);
 
 
-/* Attention with several heads, which weighs values by how well queries match keys; keys and values may follow on those of earlier calls. */
+/* Multi-head attention, which weighs values by how well queries match keys; keys and values can be appended to those of earlier calls. */
 #if DMLOPS_DECLARED < 0x6100
 typedef struct DML_MULTIHEAD_ATTENTION_OPERATOR_DESC {
     const DML_TENSOR_DESC* QueryTensor;
@@ -4368,7 +4368,7 @@ DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, FusedActi
 DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 72, 40);
 
 
-/* Attention with several heads, where a group of query heads may share one key and value head; keys and values may follow on those of earlier calls. */
+/* Multi-head attention in which several query heads can share a key and value head; keys and values can be appended to those of earlier calls. */
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC {
     const DML_TENSOR_DESC* QueryTensor;
@@ -20525,9 +20525,9 @@ static inline size_t dmlops_advise(
 static const char* const dmlops_rule_texts[] = {
     "DML-OPERATOR-type", "The type of the description is an operator of the registry.",
     "DML-OPERATOR-feature-level", "The requested feature level exists.",
-    "DML-OPERATOR-since", "The feature level has the operator.",
-    "DML-OPERATOR-required", "A member that is not optional is given.",
-    "DML-OPERATOR-type-of-member", "A member holds what its type has, numbers where numbers are wanted.",
+    "DML-OPERATOR-since", "The feature level includes the operator.",
+    "DML-OPERATOR-required", "A required member is present.",
+    "DML-OPERATOR-type-of-member", "The value of a member has the member's type.",
     "DML-OPERATOR-integer-range", "An integer fits its C type.",
     "DML-OPERATOR-enum-value", "A value of an enumeration is one of its values.",
     "DML-OPERATOR-scalar-range", "The value of a union fits the data type that it is read as.",

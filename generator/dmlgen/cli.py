@@ -103,7 +103,7 @@ def _add_outputs(add: _Add) -> None:
     )
     again = "rerun whenever specs or templates change, until interrupted"
     sub.add_argument("--watch", action="store_true", help=again)
-    sub = add("docs", _docs, "Build the reference site: static pages with a search, no server needed.")
+    sub = add("docs", _docs, "Build the reference site, whose static pages need no server.")
     site = default("build/docs")
     sub.add_argument(
         "--out", type=Path, metavar="DIR", default=site, help="output folder (default: %(default)s)"
@@ -138,7 +138,7 @@ def _add_specs(add: _Add) -> None:
     sub.add_argument("--format", choices=get_args(Format), default="text", help=_FORMAT)
     sub.add_argument("--fix", action="store_true", help="first update the list of rule identifiers")
     sub.add_argument("--watch", action="store_true", help="rerun whenever specs change, until interrupted")
-    sub = add("new", _new, "Start the spec of a new operator, with placeholders for what the page says.")
+    sub = add("new", _new, "Start the spec of a new operator, with placeholders.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
     sub.add_argument(
         "--family",
@@ -164,9 +164,8 @@ def _add_specs(add: _Add) -> None:
 def _add_sweep(add: _Add) -> None:
     """The command that runs the generated package."""
     text = (
-        "Check every case of the test matrices at every feature level, and run those with data through the"
-        " reference and the shaders, on all processors and GPUs here or on a Ray cluster; exit with 1 on any"
-        " disagreement. Finished work is kept and not repeated."
+        "Check every case of the test matrices against the validators, the reference and the shaders;"
+        " exit with 1 on any disagreement. An interrupted run resumes where it stopped."
     )
     sub = add("sweep", _sweep, text)
     out = default("build/sweep")
@@ -177,7 +176,7 @@ def _add_sweep(add: _Add) -> None:
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "skip the shaders, which need a Vulkan device and a shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
-    text = "address of a Ray cluster, or local for Ray on this machine only; needs the sweep extra"
+    text = "run on the Ray cluster at this address, or on a local one; needs the sweep extra"
     sub.add_argument("--address", help=text)
     formats = ("text", "json", "junit")
     sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
@@ -195,7 +194,7 @@ def _add_comparisons(add: _Add) -> None:
     against = "a git revision or a folder of specs to compare --specs with"
     sub.add_argument("--against", metavar="REV", required=True, help=against)
     sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
-    listed = "a YAML file of intended changes: allowed: [{kind: ..., subject: ..., reason: ...}]"
+    listed = "a YAML file of intended changes, allowed: [{kind: ..., subject: ..., reason: ...}]"
     sub.add_argument("--allow", type=Path, metavar="FILE", help=listed)
 
 
@@ -290,7 +289,7 @@ def _new(options: argparse.Namespace) -> int:
     registry = load_registry(options.specs)
     given = options.operator, options.family, options.like, options.header
     path, why = new_operator(registry, options.specs, *given)
-    print(f"{path}, {why}; `dmlgen lint` lists what is still missing")
+    print(f"{path} ({why}); `dmlgen lint` lists what is still missing")
     return 0
 
 

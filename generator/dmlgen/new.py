@@ -93,11 +93,11 @@ def _family(
             close = nearest(given, families)
             which = f"did you mean {close}?" if close else f"there are {', '.join(families)}"
             raise UsageError(f"there is no family {shown(given)}; {which}")
-        return given, "as you say"
+        return given, "as requested"
     other = model or _relative(registry, name)
     if other is None:
         raise UsageError(f"no name resembles {name}; say its --family: {', '.join(families)}")
-    return other.family, f"as {other.name} is there; --family names another"
+    return other.family, f"beside {other.name}; --family selects another folder"
 
 
 def _tensor(name: str, role: Role) -> Member:

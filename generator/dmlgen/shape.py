@@ -1,7 +1,7 @@
 """The shape of a file, as annotations of dataclasses say it: `decode` reads by it, `json_schema` prints it.
 
-A dataclass stands for a mapping, each of its fields for a key, which must be there where the field has no
-default. A field whose name ends in "_" stands for the key without it. What an annotation says of the value:
+A dataclass stands for a mapping, each of its fields for a key, which is required if the field has no
+default. A field whose name ends in "_" stands for the key without it. Annotations describe the value:
 
     str, int, float, bool        a value of this type, or with `|` of one of these; a float may be an integer
     Literal["a", "b"]            one of these values
@@ -15,7 +15,7 @@ default. A field whose name ends in "_" stands for the key without it. What an a
     T | None, default None       a key that may be absent
 
 In `Annotated`, a text tells editors what the value means, `Pattern`, `Size` and `Range` limit it, and OTHERS
-marks the one field that takes all keys which no other field does.
+marks the one field that takes all other keys.
 """
 
 from __future__ import annotations

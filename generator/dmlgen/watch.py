@@ -1,7 +1,7 @@
 """Reruns a command whenever files that it reads have changed.
 
 Every run is a separate process, so that nothing of one run (memory, the writer's lock) affects the next, and
-a run that fails is nothing special. Files are polled twice a second: four hundred of them take a few
+a failed run needs no special treatment. Files are polled twice a second: four hundred of them take a few
 milliseconds, and it works on every system and file system, including network ones, without another package.
 """
 

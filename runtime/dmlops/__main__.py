@@ -124,9 +124,11 @@ def _parser() -> argparse.ArgumentParser:
     _json(one)
     one = command("levels", _levels, "List the feature levels with DirectML versions and Windows releases")
     _json(one)
-    one = command("diff-levels", _diff, "Show what a feature level adds: operators, types, ranks, rules")
-    one.add_argument("old", type=_known_level, help="a feature level")
-    one.add_argument("new", type=_known_level, help="another one")
+    one = command(
+        "diff-levels", _diff, "Show the operators, types, ranks and rules that a feature level adds"
+    )
+    one.add_argument("old", metavar="OLD", type=_known_level, help="a feature level")
+    one.add_argument("new", metavar="NEW", type=_known_level, help="another one")
     _json(one)
     one = command("rule", _rule, "Show what a rule requires, and its source")
     one.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")

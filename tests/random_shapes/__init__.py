@@ -1,4 +1,4 @@
-"""Random valid descriptions of all operators, of sizes around those that choose a schedule, with data."""
+"""Random valid descriptions of all operators, with data, at sizes around those that decide the schedule."""
 
 from __future__ import annotations
 

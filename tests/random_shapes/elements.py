@@ -1,4 +1,4 @@
-"""Operators that compute each element from those at the same place, whatever the registry has of them."""
+"""Operators that compute each element from those at the same place: all that the registry has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Poolings, resampling, and regions of interest."""
+"""Pooling, resampling, and regions of interest."""
 
 from __future__ import annotations
 

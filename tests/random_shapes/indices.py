@@ -1,4 +1,4 @@
-"""Elements that indices choose, and elements that follow from their places alone."""
+"""Elements selected by indices, and elements that depend only on their position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that move, as they are or by indices."""
+"""Data movement, with and without indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that stand for others by a scale and a zero point."""
+"""Quantised numbers, with a scale and a zero point."""
 
 from __future__ import annotations
 

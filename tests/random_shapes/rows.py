@@ -1,4 +1,4 @@
-"""Normalisations, reductions and scans, and what else follows from whole rows."""
+"""Normalisations, reductions, scans, and other operators on whole rows."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def element_wise_identity(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseIdentity:
-    """Copies each element; with strides of its own the output is a new layout of the input.
+    """Copies each element; the output can have a layout of its own.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -751,7 +751,7 @@ def element_wise_constant_pow(
     Exponent: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ElementWiseConstantPow:
-    """Raises each element to one and the same power.
+    """Raises all elements to the same power.
 
     InputTensor (input tensor): The bases.
     OutputTensor (output tensor): The powers; NaN of a negative base with an exponent that is not a whole
@@ -1423,7 +1423,7 @@ def reduce(
     Axes: Iterable[SupportsIndex],
     OutputTensor: Output | None = None,
 ) -> Reduce:
-    """Reduces one or more axes to size 1 by a function such as sum, maximum or average.
+    """Reduces one or more axes to size 1 with a function such as sum, maximum or average.
 
     Function (REDUCE_FUNCTION): How a set of values becomes one.
     InputTensor (input tensor): The values to reduce.
@@ -2337,7 +2337,7 @@ def element_wise_if(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseIf:
-    """Takes each element from one of two tensors, as a condition says.
+    """Takes each element from one of two tensors, depending on a condition.
 
     ConditionTensor (input tensor): For each element, where it comes from; ATensor unless 0.
     ATensor (input tensor): The elements for any condition but 0.
@@ -2412,8 +2412,8 @@ def max_pooling1(
     OutputTensor: Output | None = None,
     OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling1:
-    """Takes the largest of the elements under a window that slides over the spatial dimensions, and tells
-    where it is.
+    """Takes the largest of the elements under a window that slides over the spatial dimensions, and returns
+    its position.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One maximum for each place of the window.
@@ -2443,7 +2443,7 @@ def max_unpooling(
     *,
     OutputTensor: Output | None = None,
 ) -> MaxUnpooling:
-    """Puts the maxima of a pooling back to where they were found, among zeros.
+    """Puts the maxima of a pooling back where they were found, and 0 elsewhere.
 
     InputTensor (input tensor): Maxima, in batches, channels, height and width.
     IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed
@@ -2493,7 +2493,7 @@ def scatter_elements(
 
     InputTensor (input tensor): The elements to start from.
     IndicesTensor (input tensor): For each update, its position in the output along the axis.
-    UpdatesTensor (input tensor): The elements to write, one an index.
+    UpdatesTensor (input tensor): The elements to write, one per index.
     OutputTensor (output tensor): The input with the updates written over it.
     Axis (UINT): The output dimension that the indices replace.
     """
@@ -2515,7 +2515,7 @@ def one_hot(
     Axis: SupportsIndex,
     OutputTensor: Output | None = None,
 ) -> OneHot:
-    """Writes along an axis the on value where an index says, and the off value elsewhere.
+    """Writes the on value at the positions that indices give along an axis, and the off value elsewhere.
 
     IndicesTensor (input tensor): For each sequence along Axis, where the on value stands; 1 along Axis.
     ValuesTensor (input tensor): The off value, then the on value; what follows is not read.
@@ -2627,7 +2627,7 @@ def element_wise_is_infinity(
     InfinityMode: _enums.IsInfinityMode | str = "EITHER",
     OutputTensor: Output | None = None,
 ) -> ElementWiseIsInfinity:
-    """Tells for each element whether it is infinite, of either sign or of one.
+    """Tells for each element whether it is infinite, of a given sign or of either.
 
     InputTensor (input tensor): The values to look at.
     OutputTensor (output tensor): 1 where the input is infinite as InfinityMode asks, and 0 elsewhere. "UINT8"
@@ -2794,7 +2794,7 @@ def gather_elements(
 
     InputTensor (input tensor): The elements to pick from.
     IndicesTensor (input tensor): For each output element, its position in the input along the axis.
-    OutputTensor (output tensor): The picked elements, one an index.
+    OutputTensor (output tensor): The picked elements, one per index.
     Axis (UINT): The input dimension that the indices replace.
     """
     description: GatherElements = _made(
@@ -2876,7 +2876,7 @@ def max_pooling2(
     OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling2:
     """Takes the largest of the elements under a window that slides over the spatial dimensions and may skip
-    elements, and tells where it is.
+    elements, and returns its position.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One maximum for each place of the window.
@@ -4573,8 +4573,8 @@ def multihead_attention(
     OutputPresentKeyTensor: Output | None = None,
     OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention:
-    """Attention with several heads, which weighs values by how well queries match keys; keys and values may
-    follow on those of earlier calls.
+    """Multi-head attention, which weighs values by how well queries match keys; keys and values can be
+    appended to those of earlier calls.
 
     QueryTensor (input tensor, optional): The queries: batch, sequence, heads times head size.
     KeyTensor (input tensor, optional): The keys: batch, key sequence, heads times head size.
@@ -4896,8 +4896,8 @@ def multihead_attention1(
     OutputPresentKeyTensor: Output | None = None,
     OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention1:
-    """Attention with several heads, where a group of query heads may share one key and value head; keys and
-    values may follow on those of earlier calls.
+    """Multi-head attention in which several query heads can share a key and value head; keys and values can
+    be appended to those of earlier calls.
 
     QueryTensor (input tensor, optional): The queries: batch, sequence, heads times head size.
     KeyTensor (input tensor, optional): The keys: batch, key sequence, heads times head size.

@@ -75,7 +75,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-OPERATOR-since",
             "",
-            "The feature level has the operator.",
+            "The feature level includes the operator.",
             "docs",
             "",
             "1.0",
@@ -84,7 +84,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-OPERATOR-required",
             "",
-            "A member that is not optional is given.",
+            "A required member is present.",
             "docs",
             "",
             "1.0",
@@ -93,7 +93,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-OPERATOR-type-of-member",
             "",
-            "A member holds what its type has, numbers where numbers are wanted.",
+            "The value of a member has the member's type.",
             "docs",
             "",
             "1.0",

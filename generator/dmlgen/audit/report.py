@@ -56,12 +56,12 @@ def _page(result: Result) -> Iterator[str]:
 def _recognised(result: Result) -> str:
     sections = sum(isinstance(block, Heading) for block in result.page.blocks)
     tables = len(list(result.page.tables))
-    return f"{sections} sections, {tables} tables with {result.cells} cells"
+    return f"sections: {sections}, tables: {tables}, cells: {result.cells}"
 
 
 def _counts(result: Result) -> str:
     agreeing, known, new = map(result.count, _CLASSES)
-    return f"{agreeing} statements agree, {known} are known errata, {new} are new"
+    return f"statements: {agreeing} agree, {known} known errata, {new} new"
 
 
 def _total(results: Sequence[Result]) -> str:
@@ -70,9 +70,9 @@ def _total(results: Sequence[Result]) -> str:
     tables = sum(len(list(result.page.tables)) for result in results)
     faults, unread = (sum(map(len, found)) for found in _left(results))
     return (
-        f"{len(results)} pages, {tables} tables, {cells} cells: {agreeing} statements agree, "
-        f"{known} are known errata, {new} are new; {faults} parts could not be read, "
-        f"{unread} constraints have no form that is compared"
+        f"pages: {len(results)}, tables: {tables}, cells: {cells}; "
+        f"statements: {agreeing} agree, {known} known errata, {new} new; "
+        f"parts that could not be read: {faults}; constraints not compared: {unread}"
     )
 
 

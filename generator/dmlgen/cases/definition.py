@@ -1,17 +1,15 @@
-"""What definitions say, one element after the other, in plain numbers: it is slow, and meant to be plainly
-right.
+"""Evaluates definitions element by element, in plain numbers: slow, but simple enough to be evidently right.
 
-It takes `registry.OutputDefinitions` as they stand, so that no recogniser of forms, no printer and no array
-library stands between a spec and its data. Integers are exact. Floats are worked out in double precision,
-sums by `math.fsum`; those that decide (`expr/deciding.py`) are rounded to single precision after every
-operation, in the written order, and have no error. An intermediate tensor's entry is worked out when it is
-first read.
+It takes `registry.OutputDefinitions` as they are, so that no recogniser of forms, no printer and no array
+library stands between a spec and its data. Integers are exact. Floats are computed in double precision, sums
+by `math.fsum`; those that decide (`expr/deciding.py`) are rounded to single precision after every operation,
+in the written order, and have no error. An intermediate tensor's entry is computed when it is first read.
 
-How far an implementation may be away is carried along with every float (`elements.Number.error`). An
-operation adds a unit in the last place of its result where that is not exact in the description's widest
-floating-point type, functions add more (`elements.Arithmetic`), and what operands are wrong by goes through.
-A sum of n terms adds n - 1 units of the sum of their magnitudes, which holds in any order; none where every
-order is exact. An output's rounding to its data type adds one more unit.
+Every float carries a bound on how far off an implementation may be (`elements.Number.error`). An operation
+adds a unit in the last place of its result unless it is exact in the description's widest floating-point
+type, functions add more (`elements.Arithmetic`), and errors of operands propagate. A sum of n terms adds n -
+1 units of the sum of their magnitudes, which holds for any order, or nothing if it is exact in every order.
+Rounding an output to its data type adds one more unit.
 """
 
 from __future__ import annotations

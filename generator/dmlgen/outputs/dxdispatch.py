@@ -19,8 +19,8 @@ from dmlgen.outputs.render import Templates
 
 CASES = 1  # format version of cases.json
 RESULTS = 1  # format version of results
-LATER = "a later feature level accepts it, and which one DirectML has is not known beforehand"
-UNREAD = "no model of DxDispatch can hold it"
+LATER = "that a later feature level accepts, so the result would depend on the version of DirectML"
+UNREAD = "that no DxDispatch model can express"
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
 
 Case = Mapping[str, Any]

@@ -1,8 +1,7 @@
-"""Definitions of outputs for which elements that differ in one coordinate read alike: only the element that
-is read moves with them, as channels do where regions are sampled.
+"""Outputs whose elements along one coordinate read in the same way: only the position that is read moves with
+them, as with channels when regions are sampled.
 
-A thread can then compute several such elements at once: what is read, and with which weights, it determines
-only once.
+A thread can then compute several of them at once, and determine only once where to read, with what weights.
 """
 
 from __future__ import annotations

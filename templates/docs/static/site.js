@@ -205,7 +205,7 @@ function startSearch() {
       }),
     );
     const asked = input.value.trim() !== "";
-    count.textContent = !asked ? "" : found.length ? `${found.length} results` : "Nothing found";
+    count.textContent = !asked ? "" : found.length ? `${found.length} result${found.length > 1 ? "s" : ""}` : "Nothing found";
     close();
     list.hidden = !found.length;
     input.setAttribute("aria-expanded", String(found.length > 0));

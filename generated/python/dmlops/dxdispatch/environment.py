@@ -61,7 +61,7 @@ class Environment:
 def read_environment(results: Path, cases: Path) -> Environment:
     """The record of a results folder, which must belong to these cases. Raises Unreadable."""
     if not (results / "run.json").is_file():
-        raise Unreadable("there are no results: run.json is missing, which Run-Cases.ps1 writes first")
+        raise Unreadable("there are no results: run.json, which Run-Cases.ps1 writes first, is missing")
     match read_json(results / "run.json", _LONGEST):
         case {
             "version": version,

@@ -99,7 +99,7 @@ class GatherElements(Description):
 
     InputTensor (input tensor): The elements to pick from.
     IndicesTensor (input tensor): For each output element, its position in the input along the axis.
-    OutputTensor (output tensor): The picked elements, one an index.
+    OutputTensor (output tensor): The picked elements, one per index.
     Axis (UINT): The input dimension that the indices replace.
 
     Rules: DML-GATHER_ELEMENTS-same-rank, DML-GATHER_ELEMENTS-axis-range, DML-GATHER_ELEMENTS-same-type,

@@ -115,7 +115,7 @@ class ScatterElements(Description):
 
     InputTensor (input tensor): The elements to start from.
     IndicesTensor (input tensor): For each update, its position in the output along the axis.
-    UpdatesTensor (input tensor): The elements to write, one an index.
+    UpdatesTensor (input tensor): The elements to write, one per index.
     OutputTensor (output tensor): The input with the updates written over it.
     Axis (UINT): The output dimension that the indices replace.
 
