@@ -135,8 +135,8 @@ class HlslPrinter(StatementPrinter):
 
     def _apart(self, node: ir.Expr, names: Collection[str]) -> ir.Expr:
         """The expression with other variables for loops whose own would hide these names; inner loops come
-        first."""
-        if self.uniforms.name(node) is not None:
+        first. Definitions are printed apart."""
+        if isinstance(node, ir.Definition) or self.uniforms.name(node) is not None:
             return node
         node = ir.substitute(node, {part: self._apart(part, names) for part in ir.children(node)})
         if not isinstance(node, ir.Reduce) or node.loop.variable.name not in names:
