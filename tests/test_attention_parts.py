@@ -25,11 +25,11 @@ SIZES = {  # batches, queries, keys, heads, elements of a key and of a value
     "one query, one part": (2, 1, 67, 3, 64, 64),
     "one query, some parts": (1, 1, 300, 2, 128, 64),
     "some queries": (2, 5, 301, 2, 64, 128),
-    "eight queries": (1, 8, 130, 3, 16, 8),
-    "many queries of few heads": (1, 37, 130, 2, 16, 8),
-    "vectors left over": (1, 3, 140, 2, 88, 152),
-    "long rows": (1, 3, 133, 1, 512, 8),
-    "long values": (1, 2, 150, 1, 8, 512),
+    "eight queries": (1, 8, 258, 3, 16, 8),
+    "many queries of few heads": (1, 37, 270, 2, 16, 8),
+    "vectors left over": (1, 3, 268, 2, 88, 152),
+    "long rows": (1, 3, 261, 1, 512, 8),
+    "long values": (1, 2, 278, 1, 8, 512),
     "many keys": (1, 1, 1500, 1, 8, 8),
 }
 
@@ -66,26 +66,28 @@ def test_results_are_those_of_the_reference(name: str, kind: str, device: Any) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_which_descriptions_are_by_parts(kind: str) -> None:
-    for sizes in ((1, 65, 70, 2, 64, 64), (1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6), (1, 1, 70, 1, 520, 8)):
+    for sizes in ((1, 65, 270, 2, 64, 64), (1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6), (1, 1, 70, 1, 520, 8)):
         assert not by_parts(attention(sizes, kind)[0])
-    for sizes in ((1, 64, 70, 2, 64, 64), (8, 40, 5, 8, 8, 8), (90, 8, 5, 4, 8, 8), (90, 1, 5, 4, 8, 8)):
+    for sizes in ((1, 64, 256, 2, 64, 64), (8, 40, 256, 8, 8, 8), (90, 8, 256, 4, 8, 8), (90, 1, 5, 4, 8, 8)):
         assert by_parts(attention(sizes, kind)[0])
-    assert not by_parts(attention((8, 41, 5, 8, 8, 8), kind)[0]), "many queries of all heads"
+    assert not by_parts(attention((8, 41, 256, 8, 8, 8), kind)[0]), "many queries of all heads"
+    assert not by_parts(attention((1, 2, 255, 1, 8, 8), kind)[0]), "few keys"
 
 
 @pytest.mark.parametrize(
     ("sizes", "few"),
     [
-        ((1, 16, 70, 4, 16, 16), True),
-        ((1, 17, 70, 1, 64, 64), False),
-        ((1, 16, 70, 5, 16, 16), False),
+        ((1, 16, 1024, 4, 16, 16), True),
+        ((1, 17, 1024, 1, 64, 64), False),
+        ((1, 16, 1024, 5, 16, 16), False),
+        ((1, 16, 1023, 4, 16, 16), False),
         ((90, 1, 70, 4, 8, 8), True),
-        ((90, 2, 70, 4, 8, 8), False),
+        ((90, 2, 1024, 4, 8, 8), False),
     ],
 )
 def test_matrix_units_leave_fewer_queries_to_parts(sizes: tuple[int, ...], few: bool) -> None:
     desc, _ = attention(sizes, "FLOAT16")
-    assert bool(by_parts(desc, UNITS)) == few
+    assert by_parts(desc) and bool(by_parts(desc, UNITS)) == few
     if few:
         assert gpu.planned(desc, UNITS) == gpu.planned(desc)
     singles, _ = attention(sizes, "FLOAT32")
@@ -103,19 +105,19 @@ def test_parts_are_joined_where_there_are_some() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_masks_and_relative_positions(kind: str, device: Any) -> None:
     rng = np.random.default_rng(6)
-    dense = (rng.random((2, 2, 3, 190)) > 0.4).astype(np.int32)
+    dense = (rng.random((2, 2, 3, 290)) > 0.4).astype(np.int32)
     dense[1, 0, 2] = 0  # every key of a query
     for mask, mask_type, filtered in (
         (dense, "BOOLEAN", -8.0),
         (dense, "BOOLEAN", -np.inf),
-        (np.array([[190, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -1e4),
-        (np.array([[150, 133], [5, 133]], np.int32), "KEY_SEQUENCE_END_START", -1e4),
+        (np.array([[290, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -1e4),
+        (np.array([[250, 233], [5, 233]], np.int32), "KEY_SEQUENCE_END_START", -1e4),
     ):
-        desc, arrays = attention((2, 3, 190, 2, 8, 8), kind, mask, mask_type, filtered)
+        desc, arrays = attention((2, 3, 290, 2, 8, 8), kind, mask, mask_type, filtered)
         check(device, desc, arrays)
-    desc, arrays = attention((2, 3, 190, 2, 8, 8), kind)
-    arrays["RelativePositionBiasTensor"] = rng.normal(0, 1, (2, 2, 3, 190)).astype(kind.lower())
-    check(device, replace(desc, RelativePositionBiasTensor=TensorDesc(kind, (2, 2, 3, 190))), arrays)
+    desc, arrays = attention((2, 3, 290, 2, 8, 8), kind)
+    arrays["RelativePositionBiasTensor"] = rng.normal(0, 1, (2, 2, 3, 290)).astype(kind.lower())
+    check(device, replace(desc, RelativePositionBiasTensor=TensorDesc(kind, (2, 2, 3, 290))), arrays)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -135,7 +137,7 @@ def test_infinities_and_nan_count_where_they_are_seen(queries: int, kind: str, d
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("queries", "heads", "groups"), [(1, 6, 2), (3, 8, 1), (1, 5, 5), (2, 24, 2)])
 def test_heads_that_share_keys(queries: int, heads: int, groups: int, kind: str, device: Any) -> None:
-    keys, depth = 150, 8
+    keys, depth = 278, 8
     whole, part = (2, queries, heads * depth), (2, keys, groups * depth)
     desc = dmlops.MultiheadAttention1(
         QueryTensor=TensorDesc(kind, whole), KeyTensor=TensorDesc(kind, part),
@@ -204,13 +206,13 @@ def decoding(
 PRESENT = ("OutputPresentKeyTensor", "OutputPresentValueTensor")
 DECODING = {  # with the dispatches that it takes
     "past and new keys": ((2, 1, 140, 3, 3, 64, 24), ("KeyTensor",), 2),
-    "past keys alone": ((1, 2, 140, 2, 2, 8, 16), (), 1),
-    "some new keys": ((2, 3, 126, 2, 2, 16, 8), ("KeyTensor", "RelativePositionBiasTensor"), 2),
-    "shared by heads": ((2, 2, 200, 8, 2, 16, 8), ("KeyTensor",), 2),
-    "present keys": ((2, 3, 140, 2, 2, 16, 8), ("KeyTensor", *PRESENT), 2),
-    "present keys, shared by many heads": ((1, 2, 40, 24, 2, 16, 8), ("KeyTensor", *PRESENT), 1),
-    "a present key": ((1, 2, 100, 2, 2, 16, 8), ("KeyTensor", PRESENT[0]), 1),
-    "a bias": ((2, 2, 140, 4, 2, 16, 8), ("KeyTensor", "BiasTensor"), 5),
+    "past keys alone": ((1, 1, 140, 2, 2, 8, 16), (), 1),
+    "some new keys": ((2, 3, 254, 2, 2, 16, 8), ("KeyTensor", "RelativePositionBiasTensor"), 2),
+    "shared by heads": ((2, 2, 328, 8, 2, 16, 8), ("KeyTensor",), 2),
+    "present keys": ((2, 3, 268, 2, 2, 16, 8), ("KeyTensor", *PRESENT), 2),
+    "present keys, shared by many heads": ((1, 1, 40, 24, 2, 16, 8), ("KeyTensor", *PRESENT), 1),
+    "a present key": ((1, 1, 100, 2, 2, 16, 8), ("KeyTensor", PRESENT[0]), 1),
+    "a bias": ((2, 2, 268, 4, 2, 16, 8), ("KeyTensor", "BiasTensor"), 5),
     "a bias, present keys": ((1, 1, 140, 2, 2, 64, 64), ("KeyTensor", "BiasTensor", *PRESENT), 5),
 }
 
@@ -228,20 +230,20 @@ def test_keys_of_earlier_calls_are_not_copied(name: str, kind: str, device: Any)
 @pytest.mark.parametrize(
     ("name", "stride"),
     [
-        ("PastKeyTensor", (2 * 131 * 16, 131 * 16, 16, 1)),
-        ("PastValueTensor", (2 * 140 * 17, 140 * 17, 17, 1)),
+        ("PastKeyTensor", (2 * 259 * 16, 259 * 16, 16, 1)),
+        ("PastValueTensor", (2 * 268 * 17, 268 * 17, 17, 1)),
         ("KeyTensor", (99, 33, 1)),
-        (PRESENT[0], (2 * 142 * 24, 142 * 24, 24, 1)),
-        (PRESENT[1], (2 * 142 * 17, 142 * 17, 17, 1)),
+        (PRESENT[0], (2 * 270 * 24, 270 * 24, 24, 1)),
+        (PRESENT[1], (2 * 270 * 17, 270 * 17, 17, 1)),
     ],
 )
 def test_keys_with_gaps(name: str, stride: tuple[int, ...], kind: str, device: Any) -> None:
-    desc, arrays = decoding(kind, (2, 2, 130, 2, 2, 16, 16), ("KeyTensor", *PRESENT), {name: stride})
+    desc, arrays = decoding(kind, (2, 2, 258, 2, 2, 16, 16), ("KeyTensor", *PRESENT), {name: stride})
     check(device, desc, arrays)
 
 
 MANY = {  # queries that are too many for parts, with the dispatches that it takes
-    "past and new keys": ((2, 65, 70, 2, 2, 16, 8), ("KeyTensor",), 1),
+    "past and new keys": ((2, 65, 270, 2, 2, 16, 8), ("KeyTensor",), 1),
     "past keys alone": ((1, 68, 40, 2, 2, 8, 16), (), 1),
     "shared by heads": ((1, 91, 33, 4, 2, 16, 16), ("KeyTensor", "RelativePositionBiasTensor"), 1),
     "a bias": ((2, 73, 31, 2, 1, 16, 8), ("KeyTensor", "BiasTensor"), 4),

@@ -24594,8 +24594,8 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     by_units, const dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t heads, int64_t depth, int
-    has_units);
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int64_t
+    depth, int has_units);
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int has_units, dmlops_plan_Parts* result);
@@ -25962,12 +25962,17 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
 
 /* Whether these queries of each head are so few that it pays more to read keys and values once than to multiply in
    tiles. */
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t heads, int64_t depth, int
-    has_units) {
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int64_t
+    depth, int has_units) {
+    if (queries == 1) {
+        return 1;
+    }
+    if (keys < (has_units ? 1024 : 256)) {
+        return 0;
+    }
     int64_t every = dmlops_plan_times(planning, heads, queries);
     if (has_units) {
-        int64_t most = dmlops_plan_times(planning, 4, depth);
-        return (queries == 1) || ((queries <= 16) && (every <= most));
+        return (queries <= 16) && (every <= dmlops_plan_times(planning, 4, depth));
     }
     return (queries <= 8) || ((queries <= 64) && (every <= 2560));
 }
@@ -25987,9 +25992,13 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
         dmlops_plan_no_parts(planning, result);
         return;
     }
-    if (!dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)],
-        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]), depth, has_units)) {
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    if (!dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], keys, heads, depth,
+        has_units)) {
         dmlops_plan_no_parts(planning, result);
         return;
     }
@@ -26009,9 +26018,6 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
         key_vectors)), 8), 1);
     int64_t value_fetches = dmlops_min(dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, value_vectors),
         8), 1), value_lanes);
-    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
     int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), key_fetches), 128);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
         sizes->count)], dmlops_divide(sizes->items[dmlops_item(planning, 1, sizes->count)], shared)), blocks);
@@ -31839,13 +31845,14 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
     int of_bytes = dmlops_plan_is_of_bytes(planning, told, shader);
     int has_byte_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && (found.rows >= 4);
     int has_units = of_bytes ? has_byte_units : dmlops_plan_suits_units(planning, told, shader, &found);
-    int is_point = dmlops_plan_element_count(planning, &told->factors.window.sizes) == 1;
+    int64_t taps = dmlops_plan_element_count(planning, &told->factors.window.sizes);
+    int is_point = taps == 1;
     int64_t least_rows = is_point ? 4 : 9;
     if (of_bytes) {
         least_rows = 4;
     } else {
         if (has_units) {
-            least_rows = 3;
+            least_rows = (taps <= 9) ? 3 : 6;
         }
     }
     if (dmlops_plan_suits_sliding(planning, told, shader, &found, least_rows) && !(has_units && is_point)) {

@@ -14,7 +14,14 @@ from .phases import upright
 from .planning import Planning
 from .sliding import plan_sliding, suits_sliding
 from .thin import is_thin, plan_thin
-from .tuning import BYTES_DIRECT_ROWS, TILE_DIRECT_ROWS, TILE_POINT_ROWS, UNITS_DIRECT_ROWS
+from .tuning import (
+    BYTES_DIRECT_ROWS,
+    TILE_DIRECT_ROWS,
+    TILE_POINT_ROWS,
+    UNITS_DIRECT_ROWS,
+    UNITS_LARGE_ROWS,
+    UNITS_LARGE_TAPS,
+)
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
@@ -38,12 +45,13 @@ def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     of_bytes = is_of_bytes(told, shader)
     has_byte_units = out.has(Capability.BYTE_UNITS) and found.rows >= BYTES_DIRECT_ROWS
     has_units = has_byte_units if of_bytes else suits_units(out, told, shader, found)
-    is_point = element_count(told.factors.window.sizes) == 1  # for which matrix units have small tiles
+    taps = element_count(told.factors.window.sizes)
+    is_point = taps == 1  # for which matrix units have small tiles
     least_rows = TILE_POINT_ROWS if is_point else TILE_DIRECT_ROWS
     if of_bytes:
         least_rows = BYTES_DIRECT_ROWS
     elif has_units:
-        least_rows = UNITS_DIRECT_ROWS
+        least_rows = UNITS_DIRECT_ROWS if taps <= UNITS_LARGE_TAPS else UNITS_LARGE_ROWS
     if suits_sliding(told, shader, found, least_rows) and not (has_units and is_point):
         plan_sliding(out, told, shader)
         return

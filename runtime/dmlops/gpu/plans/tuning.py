@@ -177,6 +177,10 @@ UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
 "products per sum up to which 32 x 32 tiles are faster if there are few"
 UNITS_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
 "the same as TILE_DIRECT_ROWS with matrix units"
+UNITS_LARGE_ROWS = 6  # NVIDIA H200: 3 at 0.56 to 0.77 with 4 rows, 9 at 0.64 to 1.3 with 8
+"the same with windows of more taps than the next number"
+UNITS_LARGE_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
+"taps of a window up to which tiles pay from UNITS_DIRECT_ROWS rows"
 UNITS_TAPS = 7  # NVIDIA H200: 1 at 0.60 to 0.93
 "taps along a window's last dimension that tiles hold at once, at most"
 UNITS_MEMORY = 32 * 1024  # NVIDIA H200: 16384 at 0.84 to 0.99, 65536 at 1.00
@@ -218,14 +222,18 @@ ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 
 ATTENTION_LARGE_GROUPS = 264  # NVIDIA H200: tiles of 32 keys at 0.92 with 144 and 256 groups, at 1.4 with 384
 "groups up to which tiles have 64 keys rather than 32"
 
+PARTS_LEAST_KEYS = 256  # NVIDIA H200: 16 to 64 at 0.5 to 0.7 with as many, 257 at 0.92 to 1.02 with 256
+"keys from which they are split into parts, and read once for several queries and heads that share them"
+PARTS_UNITS_KEYS = 1024  # NVIDIA H200: 256 at 0.55 with as many
+"the same with matrix units"
 PARTS_FEW_QUERIES = 8  # NVIDIA H200: 2 to 15 times as fast, with 16 in 1024 heads 0.85
-"queries up to which keys are split into parts, and read once for all queries and heads that share them"
+"queries up to which that pays"
 PARTS_MOST_QUERIES = 64  # NVIDIA H200: 1.4 to 2.8 times as fast with 64
 "the same if there are few in all heads together"
 PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 3072 and more 0.6 to 1.2
 "queries in all heads together that count as few"
 PARTS_UNITS_QUERIES = 16  # NVIDIA H200: with 24 0.37 to 1.1
-"queries up to which that beats matrix units if there are few in all heads together, or one in each"
+"queries up to which that beats matrix units if there are few in all heads together"
 PARTS_UNITS_HEADS = 4  # NVIDIA H200: 0.95 to 8 times as fast with fewer, with twice as many 0.4 to 1.0
 "queries in all heads together that count as few with matrix units, per element of a head"
 PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
