@@ -96,7 +96,7 @@ def check_span(out: Planning, tensor: Tensor) -> None:
         span += (size - 1) * stride
         longest = size if size > longest else longest
     if span >= COUNT_LIMIT or longest >= COUNT_LIMIT // 2:
-        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
+        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, max(span, longest))
 
 
 def continues(outer: Loop, inner: Loop) -> bool:
@@ -198,8 +198,9 @@ def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:
     groups = ceil_div(threads, in_group)
     rows = ceil_div(groups, MAX_GROUPS)
     columns = ceil_div(groups, rows)
-    if threads >= COUNT_LIMIT or rows * columns * in_group * each > COUNT_LIMIT:
-        out.refuse(Reason.MANY_THREADS, NO_MEMBER, threads)
+    counted = rows * columns * in_group * each
+    if threads >= COUNT_LIMIT or counted > COUNT_LIMIT:
+        out.refuse(Reason.MANY_THREADS, NO_MEMBER, counted)
     return Groups(columns, rows)
 
 
