@@ -154,6 +154,18 @@ def test_numbers_in_the_type_of_elements(value: float, library: Library) -> None
     assert found["FILL_VALUE_CONSTANT"] == sum(type_.bits >= 8 for type_ in TensorDataType)
 
 
+@pytest.mark.parametrize("value", [2049, 65536, 2**64, -(2**70)])
+@pytest.mark.parametrize("type_", [TensorDataType.FLOAT16, TensorDataType.FLOAT32])
+def test_an_integer_for_a_float_is_that_float(type_: TensorDataType, value: int, library: Library) -> None:
+    integer, same = (
+        dmlops.FillValueSequence(
+            OutputTensor=TensorDesc(type_, (4,)), ValueDataType=type_, ValueStart=0, ValueDelta=number
+        )
+        for number in (value, float(value))
+    )
+    assert expected(integer) == expected(same) == library.plan(integer)
+
+
 # Limits.
 
 
@@ -301,6 +313,21 @@ def test_scratch_has_room_beyond_32_bits(library: Library) -> None:
     desc = in_order(8000, 2**17, 16384)
     assert library.plan(desc) == expected(desc)
     assert planned(desc).scratch["scratch0"] == 4 * 2**17 * 4 * 4096
+
+
+@pytest.mark.parametrize("value", [2, -1])
+def test_any_number_but_0_is_true(value: int, library: Library) -> None:
+    """To the type BOOL of C, and to Python."""
+    seen = set()
+    for case in matrix_cases():
+        desc = from_json(level_and_form(case)[1])
+        choices = [one.name for one in desc.MEMBERS if one.type == "BOOL" and getattr(desc, one.name) is True]
+        if not choices or desc.validate() or (desc.OPERATOR, *choices) in seen:
+            continue
+        seen.add((desc.OPERATOR, *choices))
+        other = replace(desc, **dict.fromkeys(choices, value))
+        assert expected(other) == expected(desc) == library.plan(other)
+    assert len(seen) > 10
 
 
 def test_there_is_no_plan_of_more_axes_than_c_reads(library: Library) -> None:

@@ -84,7 +84,7 @@ get_hints = cache(get_type_hints)
 
 
 def _role(computation: Any, name: str, type_: Any) -> Any:
-    """What a planner is told under a name: a tensor, a movement, or a number."""
+    """What a planner is told under a name: a tensor, a movement, a number or a choice."""
     if type_ is Movement:
         return _updates(computation)
     if isinstance(computation, ReduceComputation):
@@ -94,7 +94,7 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
     if type_ is Tensor:
         desc = computation.desc
         return told_of(absent(desc.OPERATOR, value, _macros(desc.OPERATOR)[value]), getattr(desc, value))
-    return value
+    return bool(value) if type_ is bool else value  # a BOOL may be any integer
 
 
 @cache
