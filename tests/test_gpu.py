@@ -304,6 +304,60 @@ def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> 
         device.buffer(1 << 46)
 
 
+def test_memory_that_cannot_be_mapped_is_released(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlops.gpu.device import vk
+
+    def fail(*_: object) -> None:
+        raise vk.VkErrorMemoryMapFailed
+
+    released: list[str] = []
+
+    def noting(name: str) -> Callable[..., None]:
+        release = getattr(vk, name)
+        return lambda *of: released.append(name) or release(*of)
+
+    for name in ("vkFreeMemory", "vkDestroyBuffer"):
+        monkeypatch.setattr(vk, name, noting(name))
+    monkeypatch.setattr(vk, "vkMapMemory", fail)
+    with pytest.raises(gpu.Unsupported, match="no memory left for 64 bytes"):
+        device.buffer(64, vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+    assert released == ["vkFreeMemory", "vkDestroyBuffer"]
+
+
+def test_a_device_that_fails_is_named(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To calls and to sessions, whose arrays outlive the failure if the device does."""
+    from dmlops.gpu.device import vk
+
+    def lost(*_: object) -> None:
+        raise vk.VkErrorDeviceLost
+
+    case = simple()
+    with gpu.Session(device) as session:
+        array = session.array(case.inputs["InputTensor"])
+        with monkeypatch.context() as patched:
+            patched.setattr(device, "start", lost)
+            message = re.escape(
+                f"{device.name} failed: VkErrorDeviceLost. This process cannot use it any more"
+            )
+            with pytest.raises(gpu.GpuUnavailable, match=message):
+                gpu.run(dmlops.from_json(case.description), case.inputs, device)
+            with pytest.raises(gpu.GpuUnavailable, match=message):
+                array.numpy()
+        assert array.numpy().tobytes() == case.inputs["InputTensor"].tobytes()
+    check(case, device)
+
+
+def test_drivers_without_a_device_are_no_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlops.gpu import device as devices
+
+    def fail(*_: object) -> None:
+        raise devices.vk.VkErrorInitializationFailed
+
+    monkeypatch.setattr(devices.vk, "vkEnumeratePhysicalDevices", fail)
+    with pytest.raises(gpu.GpuUnavailable, match="Vulkan has no usable driver"):
+        devices._physical_devices.__wrapped__()
+
+
 def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An equal one is the same; one with another zero, though it is equal, is not."""
     planned: list[Any] = []

@@ -210,10 +210,9 @@ class Session:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Exclusive use of the device. GpuUnavailable in a forked process, ValueError once the session is
-        closed."""
-        self._device.check_process()  # first, since a fork may inherit a lock that is held for ever
-        with self._device.lock:
+        """Exclusive use of the device. Raises ValueError once the session is closed, and the errors of
+        `Device.turn`."""
+        with self._device.turn():
             if self._closed:
                 raise ValueError("the session is closed")
             yield
