@@ -12,6 +12,7 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -356,6 +357,46 @@ def test_drivers_without_a_device_are_no_drivers(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(devices.vk, "vkEnumeratePhysicalDevices", fail)
     with pytest.raises(gpu.GpuUnavailable, match="Vulkan has no usable driver"):
         devices._physical_devices.__wrapped__()
+
+
+class Limited:
+    """Vulkan, with limits of its own."""
+
+    def __init__(self, limits: dict[str, Any]) -> None:
+        from dmlops.gpu.device import vk
+
+        self._vulkan, self._limits = vk, limits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vulkan, name)
+
+    def vkGetPhysicalDeviceProperties(self, physical: Any) -> Any:
+        limits = {
+            "maxComputeWorkGroupInvocations": 1024,
+            "maxComputeWorkGroupSize": [1024],
+            "maxComputeSharedMemorySize": 32768,
+        }
+        return SimpleNamespace(limits=SimpleNamespace(**limits | self._limits))
+
+
+@pytest.mark.parametrize(
+    ("limits", "lacking"),
+    [
+        ({"maxComputeWorkGroupInvocations": 256}, "groups of 512 threads"),
+        ({"maxComputeWorkGroupSize": [128]}, "groups of 512 threads"),
+        ({"maxComputeSharedMemorySize": 16384}, "32 KiB of shared memory"),
+    ],
+)
+def test_devices_must_have_room_for_groups(
+    limits: dict[str, Any], lacking: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dmlops.gpu import detection
+    from dmlops.gpu import device as devices
+
+    physical = next(one for name, one in devices._physical_devices() if name == device.name)
+    monkeypatch.setattr(detection, "vk", Limited(limits))
+    with pytest.raises(gpu.GpuUnavailable, match=f"{lacking}, which the shaders need"):
+        detection.detected(devices._instance(), physical, device.name)
 
 
 def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
