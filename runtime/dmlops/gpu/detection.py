@@ -10,7 +10,7 @@ from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .plans.matrix_units import GROUP_MEMORY
-from .plans.occupancy import WAVE
+from .plans.told import WAVE
 from .vulkan_api import vk
 
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Groups, Number, Sizes, Tensor, Tensors
+from .told import NO_MEMBER, Buffer, Eight, Groups, Number, Sizes, Tensor, Tensors
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer than this."""
@@ -119,7 +119,7 @@ def merged_in_order(loops: Loops) -> Loops:
 def outermost_first(sizes: Sizes, strides: Sizes) -> Sizes:
     """Dimensions in the order in which a tensor lies in memory: sorted by stride, greatest first, after those
     of size 1, whose strides mean nothing."""
-    order: Annotated[list[int], 8] = []
+    order: Eight = []
     single = 0
     for place, size in enumerate(sizes):
         begin = len(order)

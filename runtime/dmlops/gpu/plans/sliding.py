@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 from .defined import Definition, DefinitionShader, Frame, Sliding
 from .definition import plan_definition
 from .forms import begin_form
-from .known import Eight, Lists, eight, padded
+from .known import Lists, eight, padded
 from .loops import (
     Dimensions,
     Words,
@@ -30,7 +30,7 @@ from .loops import (
 from .matrices import Matrices, is_of_bytes
 from .phases import is_divided, row_dimension
 from .planning import Planning
-from .told import NONE, Sizes, Tensor
+from .told import NONE, Eight, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
