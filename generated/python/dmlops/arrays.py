@@ -69,6 +69,13 @@ def checked(
     return arrays
 
 
+def of_tensor(values: Mapping[str, Any], name: str) -> Any:
+    """The value for a tensor, named like "InputTensor" or "InputTensors[1]", among values by member, which
+    are lists for arrays of tensors."""
+    member, bracket, place = name.partition("[")
+    return values[member][int(place.rstrip("]"))] if bracket else values[member]
+
+
 def _read(made: type[Any], value: Any, kind: type[Any], expected: str) -> Any:
     """Copies a list or dict; raises ValueError if the value is neither, or fails to be read."""
     try:
