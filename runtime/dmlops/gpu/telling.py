@@ -100,13 +100,9 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
 @cache
 def _macros(operator: str) -> Mapping[str, str]:
     """The prefix of each tensor's macros in an operator's shader, by member."""
-    macros: Mapping[str, str] = _module(operator).MACROS
+    computing: Any = import_module(f"{compute.__name__}.{operator.lower()}")
+    macros: Mapping[str, str] = computing.MACROS
     return macros
-
-
-def _module(operator: str) -> Any:
-    """The module of what an operator computes."""
-    return import_module(f"{__package__.rpartition('.')[0]}.compute.{operator.lower()}")
 
 
 def _reduction(computation: ReduceComputation, name: str) -> Any:
