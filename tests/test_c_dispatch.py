@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -153,12 +154,30 @@ def test_numbers_in_the_type_of_elements(value: float, library: Library) -> None
     assert found["FILL_VALUE_CONSTANT"] == sum(type_.bits >= 8 for type_ in TensorDataType)
 
 
+@pytest.mark.parametrize("value", [2049, 65536, 2**64, -(2**70)])
+@pytest.mark.parametrize("type_", [TensorDataType.FLOAT16, TensorDataType.FLOAT32])
+def test_an_integer_for_a_float_is_that_float(type_: TensorDataType, value: int, library: Library) -> None:
+    integer, same = (
+        dmlops.FillValueSequence(
+            OutputTensor=TensorDesc(type_, (4,)), ValueDataType=type_, ValueStart=0, ValueDelta=number
+        )
+        for number in (value, float(value))
+    )
+    assert expected(integer) == expected(same) == library.plan(integer)
+
+
 # Limits.
 
 
 def identity(sizes: tuple[int, ...]) -> dmlops.Description:
     one = TensorDesc("FLOAT32", sizes)
     return dmlops.ElementWiseIdentity(InputTensor=one, OutputTensor=one)
+
+
+def broadcast(count: int) -> dmlops.Description:
+    """Of one element."""
+    one = TensorDesc("UINT8", (count,), Strides=(0,))
+    return dmlops.ElementWiseIdentity(InputTensor=one, OutputTensor=TensorDesc("UINT8", (count,)))
 
 
 def gathered(count: int) -> dmlops.Description:
@@ -259,6 +278,56 @@ def test_reasons_for_no_plan(
     found = library.plan(desc)[0]
     place = next((i for i, one in enumerate(desc.MEMBERS) if one.name == member), NOTHING)
     assert (int(found[0]), int(found[1]), found[4]) == (reason, place, str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("desc", "number", "limit"),
+    [
+        (identity((2**31,)), 2**31, 2**31),
+        (identity((65536, 65536)), 2**32, 2**32),
+        (broadcast(2**31), 2**31, 2**31),
+        (gathered(2**32 - 1), 2**32, 2**32),
+    ],
+)
+def test_the_number_told_is_beyond_the_limit(desc: dmlops.Description, number: int, limit: int) -> None:
+    with pytest.raises(Unsupported) as caught:
+        planned(desc)
+    found = max(int(one) for one in re.findall(r"\b\d{9,}\b", str(caught.value)))
+    assert found >= number >= limit
+
+
+def in_order(k: int, lines: int, length: int) -> dmlops.Description:
+    values, indices = (TensorDesc(kind, (lines, k)) for kind in ("UINT8", "UINT32"))
+    return dmlops.TopK1(
+        InputTensor=TensorDesc("UINT8", (lines, length)),
+        OutputValueTensor=values,
+        OutputIndexTensor=indices,
+        Axis=1,
+        K=k,
+        AxisDirection="DECREASING",
+    )
+
+
+def test_scratch_has_room_beyond_32_bits(library: Library) -> None:
+    """Runs of a sort, with keys and places of four bytes each."""
+    desc = in_order(8000, 2**17, 16384)
+    assert library.plan(desc) == expected(desc)
+    assert planned(desc).scratch["scratch0"] == 4 * 2**17 * 4 * 4096
+
+
+@pytest.mark.parametrize("value", [2, -1])
+def test_any_number_but_0_is_true(value: int, library: Library) -> None:
+    """To the type BOOL of C, and to Python."""
+    seen = set()
+    for case in matrix_cases():
+        desc = from_json(level_and_form(case)[1])
+        choices = [one.name for one in desc.MEMBERS if one.type == "BOOL" and getattr(desc, one.name) is True]
+        if not choices or desc.validate() or (desc.OPERATOR, *choices) in seen:
+            continue
+        seen.add((desc.OPERATOR, *choices))
+        other = replace(desc, **dict.fromkeys(choices, value))
+        assert expected(other) == expected(desc) == library.plan(other)
+    assert len(seen) > 10
 
 
 def test_there_is_no_plan_of_more_axes_than_c_reads(library: Library) -> None:

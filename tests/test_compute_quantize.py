@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dmlops
 from computed import LAYOUTS, run, types_of
+from dmlops import TensorDesc
 from gpu_device import device
 
 __all__ = ["device"]
@@ -190,3 +192,22 @@ def test_ties_are_those_of_the_rounded_quotient(device: Any) -> None:
     inputs = {"InputTensor": x, "ScaleTensor": scale}
     for found in run(device, "ELEMENT_WISE_QUANTIZE_LINEAR", inputs, ("INT8", x.shape)):
         assert found.tolist() == quantized(x, scale, 0, "INT8")
+
+
+@pytest.mark.parametrize(("type_", "value"), [("INT4", 8), ("INT4", -9), ("UINT4", 16)])
+def test_bytes_that_do_not_fit_4_bits_are_refused(device: Any, type_: str, value: int) -> None:
+    desc = dmlops.Dequantize(
+        InputTensor=TensorDesc(type_, (2,)),
+        QuantizationTensors=[TensorDesc("FLOAT32", (2,))],
+        QuantizationType="SCALE",
+        OutputTensor=TensorDesc("FLOAT32", (2,)),
+    )
+    of_bytes = np.array([0, value], numpy_type(type_))
+    arrays = {"InputTensor": of_bytes, "QuantizationTensors": [np.ones(2, np.float32)]}
+    expected = f"has elements of {type_}; {value} does not fit"
+    with pytest.raises(ValueError, match=f"InputTensor {expected}"):
+        dmlops.reference.run(desc, arrays)
+    with pytest.raises(ValueError, match=f"InputTensor {expected}"):
+        dmlops.gpu.run(desc, arrays, device)
+    with dmlops.gpu.Session(device) as session, pytest.raises(ValueError, match=f"the array {expected}"):
+        session.array(of_bytes, desc.InputTensor)

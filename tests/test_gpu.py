@@ -12,6 +12,7 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -302,6 +303,100 @@ def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> 
         device.check_sizes([limit + 1])
     with pytest.raises(gpu.Unsupported, match="no memory left"):
         device.buffer(1 << 46)
+
+
+def test_memory_that_cannot_be_mapped_is_released(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlops.gpu.device import vk
+
+    def fail(*_: object) -> None:
+        raise vk.VkErrorMemoryMapFailed
+
+    released: list[str] = []
+
+    def noting(name: str) -> Callable[..., None]:
+        release = getattr(vk, name)
+        return lambda *of: released.append(name) or release(*of)
+
+    for name in ("vkFreeMemory", "vkDestroyBuffer"):
+        monkeypatch.setattr(vk, name, noting(name))
+    monkeypatch.setattr(vk, "vkMapMemory", fail)
+    with pytest.raises(gpu.Unsupported, match="no memory left for 64 bytes"):
+        device.buffer(64, vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+    assert released == ["vkFreeMemory", "vkDestroyBuffer"]
+
+
+def test_a_device_that_fails_is_named(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To calls and to sessions, whose arrays outlive the failure if the device does."""
+    from dmlops.gpu.device import vk
+
+    def lost(*_: object) -> None:
+        raise vk.VkErrorDeviceLost
+
+    case = simple()
+    with gpu.Session(device) as session:
+        array = session.array(case.inputs["InputTensor"])
+        with monkeypatch.context() as patched:
+            patched.setattr(device, "start", lost)
+            message = re.escape(
+                f"{device.name} failed: VkErrorDeviceLost. This process cannot use it any more"
+            )
+            with pytest.raises(gpu.GpuUnavailable, match=message):
+                gpu.run(dmlops.from_json(case.description), case.inputs, device)
+            with pytest.raises(gpu.GpuUnavailable, match=message):
+                array.numpy()
+        assert array.numpy().tobytes() == case.inputs["InputTensor"].tobytes()
+    check(case, device)
+
+
+def test_drivers_without_a_device_are_no_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlops.gpu import device as devices
+
+    def fail(*_: object) -> None:
+        raise devices.vk.VkErrorInitializationFailed
+
+    monkeypatch.setattr(devices.vk, "vkEnumeratePhysicalDevices", fail)
+    with pytest.raises(gpu.GpuUnavailable, match="Vulkan has no usable driver"):
+        devices._physical_devices.__wrapped__()
+
+
+class Limited:
+    """Vulkan, with limits of its own."""
+
+    def __init__(self, limits: dict[str, Any]) -> None:
+        from dmlops.gpu.device import vk
+
+        self._vulkan, self._limits = vk, limits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vulkan, name)
+
+    def vkGetPhysicalDeviceProperties(self, physical: Any) -> Any:
+        limits = {
+            "maxComputeWorkGroupInvocations": 1024,
+            "maxComputeWorkGroupSize": [1024],
+            "maxComputeSharedMemorySize": 32768,
+        }
+        return SimpleNamespace(limits=SimpleNamespace(**limits | self._limits))
+
+
+@pytest.mark.parametrize(
+    ("limits", "lacking"),
+    [
+        ({"maxComputeWorkGroupInvocations": 256}, "groups of 512 threads"),
+        ({"maxComputeWorkGroupSize": [128]}, "groups of 512 threads"),
+        ({"maxComputeSharedMemorySize": 16384}, "32 KiB of shared memory"),
+    ],
+)
+def test_devices_must_have_room_for_groups(
+    limits: dict[str, Any], lacking: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dmlops.gpu import detection
+    from dmlops.gpu import device as devices
+
+    physical = next(one for name, one in devices._physical_devices() if name == device.name)
+    monkeypatch.setattr(detection, "vk", Limited(limits))
+    with pytest.raises(gpu.GpuUnavailable, match=f"{lacking}, which the shaders need"):
+        detection.detected(devices._instance(), physical, device.name)
 
 
 def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

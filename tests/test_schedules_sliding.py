@@ -13,7 +13,7 @@ from c_plans import Library, expected
 from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import sliding
+from dmlops.gpu.plans import planning, sliding
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
 from test_schedules_sums import group_memory
@@ -379,6 +379,28 @@ def test_quotients_too_many_for_a_block_come_in_phases(desc: Any, device: Any) -
     """A step of 8 needs blocks of 8 x 8, which is as much as a thread holds."""
     assert gpu.planned(desc).dispatches[-1].defines["PHASED"] == 1
     check(device, desc)
+
+
+def test_a_window_of_more_taps_than_32_bits_count_has_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    dispatch = planning.Planning.dispatch
+
+    def noted(self: planning.Planning, params: Any, *rest: Any) -> None:
+        told.append(params)
+        dispatch(self, params, *rest)
+
+    monkeypatch.setattr(planning.Planning, "dispatch", noted)
+    desc = dmlops.MaxPooling(
+        InputTensor=of("FLOAT32", 1, 1, 1, 1),
+        OutputTensor=of("FLOAT32", 1, 1, 1, 1),
+        Strides=(1, 1),
+        WindowSize=(2**16, 2**17),
+        StartPadding=(2**16 - 1, 2**17 - 1),
+        EndPadding=(0, 0),
+    )
+    assert desc.validate() == []
+    gpu.planned(desc)
+    assert [one.layers for one in told] == [1]
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 32, 256])

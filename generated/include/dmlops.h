@@ -24954,7 +24954,7 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
 DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
+    dmlops_plan_Sliding* sliding);
 DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
@@ -25158,7 +25158,7 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
         longest = (size > longest) ? size : longest;
     }
     if ((span >= INT64_C(4294967296)) || (longest >= dmlops_divide(INT64_C(4294967296), 2))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, span);
+        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, dmlops_max(span, longest));
         return;
     }
 }
@@ -25355,9 +25355,9 @@ DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, 
     int64_t groups = dmlops_plan_ceil_div(planning, threads, in_group);
     int64_t rows = dmlops_plan_ceil_div(planning, groups, 65535);
     int64_t columns = dmlops_plan_ceil_div(planning, groups, rows);
-    if ((threads >= INT64_C(4294967296)) || (dmlops_multiply(dmlops_multiply(dmlops_multiply(rows, columns), in_group),
-        each) > INT64_C(4294967296))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_THREADS, -1, threads);
+    int64_t counted = dmlops_multiply(dmlops_multiply(dmlops_multiply(rows, columns), in_group), each);
+    if ((threads >= INT64_C(4294967296)) || (counted > INT64_C(4294967296))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_THREADS, -1, counted);
         memset(result, 0, sizeof *result);
         return;
     }
@@ -31112,8 +31112,7 @@ DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_
     across = made_2;
     dmlops_plan_Adjacent adjacent;
     dmlops_plan_adjacent_of(planning, told, &sliding, tensor, output, &adjacent);
-    int64_t most = dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down,
-        &across));
+    int64_t most = dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding));
     dmlops_plan_Block made_3;
     dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &made_3);
     return (made_3.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
@@ -31121,10 +31120,13 @@ DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_
 
 /* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
-    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
-        dmlops_multiply(down->places, across->places)), channels);
+    dmlops_plan_Sliding* sliding) {
+    int64_t layers = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-2, sliding->sizes.count); ++each_1) {
+        const int64_t size = sliding->sizes.items[each_1];
+        layers = dmlops_plan_times(planning, layers, size);
+    }
+    return layers;
 }
 
 /* The remainder at the first tap of the window for element 0. */
@@ -31534,7 +31536,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     down = made_1;
     dmlops_plan_Line across;
     across = made_2;
-    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
+    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding);
     int64_t most = dmlops_plan_most_shares(planning, told, layers);
     dmlops_plan_Adjacent adjacent;
     dmlops_plan_adjacent_of(planning, told, &sliding, tensor, output, &adjacent);
@@ -33343,9 +33345,9 @@ DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t count,
     dmlops_plan_Runs* result) {
     dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, dmlops_plan_times(planning, count, dmlops_plan_key_bytes(planning, told)), 0);
+    made_1 = dmlops_out_scratch(planning, dmlops_multiply(count, dmlops_plan_key_bytes(planning, told)), 0);
     dmlops_plan_Buffer made_2;
-    made_2 = dmlops_out_scratch(planning, dmlops_plan_times(planning, count, 4), 0);
+    made_2 = dmlops_out_scratch(planning, dmlops_multiply(4, count), 0);
     result->keys = made_1;
     result->places = made_2;
     return;
@@ -43836,13 +43838,13 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
         snprintf(work->message, sizeof work->message, "%s has no shader yet", operator_name);
         break;
     case DMLOPS_REASON_TOO_LARGE:
-        snprintf(work->message, sizeof work->message, "%s spans %lld elements; shaders address fewer than 2**32", member, (long long)work->number);
+        snprintf(work->message, sizeof work->message, "%s spans %lld elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension", member, (long long)work->number);
         break;
     case DMLOPS_REASON_BEYOND:
         snprintf(work->message, sizeof work->message, "%s would reach element %lld of %s, beyond its end", operator_name, (long long)work->number, member);
         break;
     case DMLOPS_REASON_MANY_THREADS:
-        snprintf(work->message, sizeof work->message, "%lld threads are more than one dispatch can count in 32 bits", (long long)work->number);
+        snprintf(work->message, sizeof work->message, "a dispatch of %s would count to %lld; shaders count in 32 bits", operator_name, (long long)work->number);
         break;
     case DMLOPS_REASON_MANY_DISPATCHES:
         snprintf(work->message, sizeof work->message, "%s needs %lld dispatches; plans have no more than 2**18", operator_name, (long long)work->number);
@@ -43851,7 +43853,7 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
         snprintf(work->message, sizeof work->message, "sets of %lld elements are reduced; shaders count below 2**31", (long long)work->number);
         break;
     case DMLOPS_REASON_LARGE_SCRATCH:
-        snprintf(work->message, sizeof work->message, "%s needs %lld bytes of scratch; shaders reach 2**33", operator_name, (long long)work->number);
+        snprintf(work->message, sizeof work->message, "%s needs %lld bytes of scratch, more than its shader can address", operator_name, (long long)work->number);
         break;
     case DMLOPS_REASON_LARGE_NUMBER:
         snprintf(work->message, sizeof work->message, "%lld is beyond the 31 bits in which shaders count", (long long)work->number);

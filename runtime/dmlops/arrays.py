@@ -19,11 +19,21 @@ def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
     if is_a(given, np.ndarray):
         array = np.asarray(given)
         if array.shape == tensor.Sizes and array.dtype == data_type:
+            if tensor.DataType.bits == 4:
+                _check_range(name, tensor, array)
             return np.asarray(array, order="C")
         found = f"{array.dtype} of shape {array.shape}"
     else:
         found = shown(given)
     raise ValueError(f"{name} must be a NumPy array of {data_type}, shape {tensor.Sizes}; it is {found}")
+
+
+def _check_range(name: str, tensor: TensorDesc, array: np.ndarray) -> None:
+    """Raises ValueError if an element, which has a byte, does not fit 4 bits."""
+    least = -8 if array.dtype.kind == "i" else 0
+    for extreme in (array.min(), array.max()):
+        if not least <= extreme < least + 16:
+            raise ValueError(f"{name} has elements of {tensor.DataType.name}; {extreme} does not fit")
 
 
 def checked(
@@ -55,6 +65,13 @@ def checked(
             raise ValueError(f"{expected}; it has {len(parts)}")
         arrays[name] = [fitting(f"{name}[{i}]", one, parts[i]) for i, one in enumerate(tensor)]
     return arrays
+
+
+def of_tensor(values: Mapping[str, Any], name: str) -> Any:
+    """The value for a tensor, named like "InputTensor" or "InputTensors[1]", among values by member, which
+    are lists for arrays of tensors."""
+    member, bracket, place = name.partition("[")
+    return values[member][int(place.rstrip("]"))] if bracket else values[member]
 
 
 def _read(made: type[Any], value: Any, kind: type[Any], expected: str) -> Any:

@@ -68,14 +68,23 @@ def convert(value: Any, data_type: TensorDataType) -> Any:
     becomes 0 (Direct3D 11.3 functional specification, "ftoi" and "ftou"). FLOAT64 is rounded to FLOAT16
     directly, which avoids double rounding.
     """
-    target, array = computed_type(data_type), np.asarray(value)
+    target = computed_type(data_type)
+    array = np.asarray(_real(value) if type(value) is int and target.kind == "f" else value)
     if array.dtype == object:  # an integer beyond all NumPy types
-        array = np.asarray(np.inf if value > 0 else -np.inf)
+        array = np.asarray(_real(value))
     if array.dtype.kind != "f" or target.kind == "f":
         if array.dtype == np.float64 and data_type == TensorDataType.FLOAT16:
             array = array.astype(np.float16)
         return array.astype(target)[()]
     return _limited(array, target)
+
+
+def _real(number: int) -> float:
+    """The nearest FLOAT64; infinite beyond its range."""
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
 
 
 def _limited(array: Any, target: np.dtype[Any]) -> Any:

@@ -104,18 +104,22 @@ def _general(
     """The fields that every definition has, without those of forms."""
     sizes = [f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)]
     known = {name.removeprefix("known."): text for name, text in texts.items()}
-    bounds = [
-        f"int({known[one.name]})" if nodes[f"known.{one.name}"].type == ir.BOOL else known[one.name]
-        for one in shader.bounds
-    ]
+
+    def counted(names: Iterable[str]) -> str:
+        """Numbers that shaders take: a BOOL as 0 or 1, whatever integer it is."""
+        return _listed(
+            f"1 if {known[name]} else 0" if nodes[f"known.{name}"].type == ir.BOOL else known[name]
+            for name in names
+        )
+
     return {
         "is_double": " or ".join(_double(operator, one.name) for one in operator.outputs),
         "tensors": "tensors",
         "kept_sizes": f"KeptSizes(tensors, SHADER, lambda wanted: {_listed(sizes)})" if sizes else "[]",
         "lists": _listed(_list(known[one.name], one.kind) for one in shader.known_lists),
         "elements": _listed(f"*pair({known[one.name]})" for one in shader.known_elements),
-        "numbers": _listed(known[one.name] for one in shader.known_scalars),
-        "bounds": _listed(bounds),
+        "numbers": counted(one.name for one in shader.known_scalars),
+        "bounds": counted(one.name for one in shader.bounds),
         "activations": f"activations(desc.{shader.fused}, SHADER.activations)" if shader.fused else "[]",
     }
 

@@ -77,12 +77,12 @@ class Sets:
         self._unused.append(taken)
 
     def record(self, commands: Any, layout: Any, taken: Any) -> None:
-        """Has the dispatches that follow use these buffers; `layout` is the pipeline's."""
+        """Makes the dispatches that follow use these buffers; `layout` is the pipeline's."""
         point = vk.VK_PIPELINE_BIND_POINT_COMPUTE
         vk.lib.vkCmdBindDescriptorSets(commands, point, layout, 0, 1, taken, 0, vk.ffi.NULL)
 
     def _update_template(self) -> Any:
-        """Makes the dispatches that follow use these buffers; `layout` is the pipeline's."""
+        """What writes all descriptors of a set at once, from an array of VkDescriptorBufferInfo."""
         size = vk.ffi.sizeof("VkDescriptorBufferInfo")
         entries = [
             vk.VkDescriptorUpdateTemplateEntry(

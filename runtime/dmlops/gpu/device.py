@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
 from threading import RLock
@@ -111,19 +112,28 @@ class Device:
         """Whether this is the process that opened the device; a fork of it cannot use it."""
         return os.getpid() == self._process
 
-    def check_process(self) -> None:
-        """Raises GpuUnavailable in a fork of the process that opened the device."""
-        if not self.is_usable():
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Exclusive use of the device. Raises GpuUnavailable in a fork of the process that opened the device,
+        and in place of Vulkan's errors."""
+        if not self.is_usable():  # comes first, since a fork may inherit a lock that is held for ever
             raise GpuUnavailable(
                 f"{self.name} was opened before this process was forked; open it anew with Device.open."
             )
+        with self.lock:
+            try:
+                yield
+            except vk.VkError as error:
+                is_lost = isinstance(error, vk.VkErrorDeviceLost)
+                advice = " This process cannot use it any more: start a new one." if is_lost else ""
+                raise GpuUnavailable(f"{self.name} failed: {type(error).__name__}.{advice}") from error
 
     def check_sizes(self, sizes: Iterable[int]) -> None:
         """Raises Unsupported if a buffer of that many bytes is larger than shaders can address on this
         device."""
         largest, reach = max(sizes, default=0), self.limits.maxStorageBufferRange
         if largest > reach:
-            raise Unsupported(f"a tensor has {largest} bytes; shaders on {self.name} reach {reach}")
+            raise Unsupported(f"a buffer takes {largest} bytes; shaders on {self.name} reach {reach}")
 
     def pipeline(self, code: bytes, storage_buffers: int) -> Pipeline:
         """The pipeline of a SPIR-V shader with that many storage buffers, followed by a uniform buffer."""
@@ -150,8 +160,7 @@ class Device:
 
         `shared` maps outputs to the inputs whose buffers they share.
         """
-        self.check_process()
-        with self.lock:
+        with self.turn():
             key = program, tuple(shared.items())
             call = self._calls.pop(key, None)
             if call is None:
@@ -281,10 +290,7 @@ def _start_anew() -> None:
 @cache
 def _instance() -> Any:
     application = vk.VkApplicationInfo(pApplicationName="dmlops", apiVersion=vk.VK_MAKE_VERSION(1, 2, 0))
-    try:
-        return vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
-    except vk.VkError as error:
-        raise GpuUnavailable(f"Vulkan has no usable driver: {INSTALL_DRIVER}.") from error
+    return vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
 
 
 @cache
@@ -296,8 +302,12 @@ def _physical_devices() -> list[tuple[str, Any]]:
         vk.VK_PHYSICAL_DEVICE_TYPE_CPU,
         vk.VK_PHYSICAL_DEVICE_TYPE_OTHER,
     )
+    try:
+        listed = vk.vkEnumeratePhysicalDevices(_instance())
+    except vk.VkError as error:
+        raise GpuUnavailable(f"Vulkan has no usable driver: {INSTALL_DRIVER}.") from error
     found = []
-    for physical in vk.vkEnumeratePhysicalDevices(_instance()):
+    for physical in listed:
         properties = vk.vkGetPhysicalDeviceProperties(physical)
         if properties.apiVersion >= vk.VK_MAKE_VERSION(1, 2, 0):
             found.append((kinds.index(properties.deviceType), properties.deviceName, physical))

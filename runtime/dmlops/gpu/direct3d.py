@@ -7,7 +7,6 @@ shader, as in DxDispatch, has no slot for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from . import compiler, shader
@@ -54,12 +53,8 @@ def compiled(operator: str, dispatch: Dispatch) -> Shader:
     bound = {name for name, _ in _BOUND.findall(listing.partition("; Resource Bindings:")[2])}
     strides = {name: int(size) for name, size in _STRUCTURE.findall(listing)}
     resources = [
-        Resource(name, buffer, strides[name]) for name, buffer in _named(text, dispatch) if name in bound
+        Resource(name, dispatch.buffers[int(place)], strides[name])
+        for place, name in _RESOURCE.findall(text)
+        if name in bound
     ]
     return Shader(compiler.arguments(dispatch.defines, "dxil"), resources, CONSTANTS in bound)
-
-
-def _named(text: str, dispatch: Dispatch) -> Iterator[tuple[str, str]]:
-    """The names of a shader's resources, each with the plan's buffer that is bound to it."""
-    for place, name in _RESOURCE.findall(text):
-        yield name, dispatch.buffers[int(place)]

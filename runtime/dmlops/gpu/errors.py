@@ -6,7 +6,8 @@ from .plans.reasons import Reason
 
 
 class GpuUnavailable(RuntimeError):
-    """No usable GPU, driver, Vulkan loader or shader compiler; the message says what to install."""
+    """No usable GPU, driver, Vulkan loader or shader compiler, or a GPU that failed; the message says what to
+    do."""
 
 
 class Unsupported(ValueError):

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import checked, fitting
+from ..arrays import checked, fitting, of_tensor
 from ..description import Description
 from ..plain import is_a
 from ..quoting import shown
@@ -157,7 +157,7 @@ class Session:
         arrays = checked(desc, inputs, partial(self._bound, program))
         if not program.compiled:  # every output is absent
             return {}
-        given = {name: _entry(arrays, name) for name in program.inputs}
+        given: dict[str, Array] = {name: of_tensor(arrays, name) for name in program.inputs}
         shared = {} if in_place is None else shared_buffers(desc, in_place)
         _check_shared(desc, program, given, shared)
         with self._turn():
@@ -208,10 +208,9 @@ class Session:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Exclusive use of the device. GpuUnavailable in a forked process, ValueError once the session is
-        closed."""
-        self._device.check_process()  # first, since a fork may inherit a lock that is held for ever
-        with self._device.lock:
+        """Exclusive use of the device. Raises ValueError once the session is closed, and the errors of
+        `Device.turn`."""
+        with self._device.turn():
             if self._closed:
                 raise ValueError("the session is closed")
             yield
@@ -437,13 +436,6 @@ def _check_tensor(tensor: TensorDesc) -> None:
         if not violations:
             check_values(tensor, "the tensor", True, violations)
         raise ValueError("; ".join(map(str, violations)) or f"{shown(tensor)} does not describe a tensor")
-
-
-def _entry(arrays: Mapping[str, Any], name: str) -> Array:
-    """The handle of a tensor, given its name, such as "InputTensor" or "InputTensors[1]"."""
-    member, _, number = name.partition("[")
-    found: Array = arrays[member][int(number.rstrip("]"))] if number else arrays[member]
-    return found
 
 
 def _check_shared(

@@ -84,7 +84,7 @@ get_hints = cache(get_type_hints)
 
 
 def _role(computation: Any, name: str, type_: Any) -> Any:
-    """What a planner is told under a name: a tensor, a movement, or a number."""
+    """What a planner is told under a name: a tensor, a movement, a number or a choice."""
     if type_ is Movement:
         return _updates(computation)
     if isinstance(computation, ReduceComputation):
@@ -94,19 +94,15 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
     if type_ is Tensor:
         desc = computation.desc
         return told_of(absent(desc.OPERATOR, value, _macros(desc.OPERATOR)[value]), getattr(desc, value))
-    return value
+    return bool(value) if type_ is bool else value  # a BOOL may be any integer
 
 
 @cache
 def _macros(operator: str) -> Mapping[str, str]:
     """The prefix of each tensor's macros in an operator's shader, by member."""
-    macros: Mapping[str, str] = _module(operator).MACROS
+    computing: Any = import_module(f"{compute.__name__}.{operator.lower()}")
+    macros: Mapping[str, str] = computing.MACROS
     return macros
-
-
-def _module(operator: str) -> Any:
-    """The module of what an operator computes."""
-    return import_module(f"{__package__.rpartition('.')[0]}.compute.{operator.lower()}")
 
 
 def _reduction(computation: ReduceComputation, name: str) -> Any:

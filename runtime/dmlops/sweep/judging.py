@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import gpu, reference
+from ..arrays import of_tensor
 from ..description import Description
 from ..dxdispatch.cases import inputs_of
 from ..dxdispatch.index import Case, Output, element
@@ -103,7 +104,7 @@ def _rules(violations: list[Any]) -> tuple[str, ...]:
 def _computed(case: Case, kind: str, one: Json, run: Callable[[Description, Json], Json]) -> Run:
     desc = from_json({"type": one["type"], "desc": one["desc"]})
     found = run(desc, inputs_of(one, desc))
-    return compared(case, kind, ((output, _of(found, output.name)) for output in _outputs(one, desc)))
+    return compared(case, kind, ((output, of_tensor(found, output.name)) for output in _outputs(one, desc)))
 
 
 def _outputs(one: Json, desc: Description) -> Iterator[Output]:
@@ -111,11 +112,5 @@ def _outputs(one: Json, desc: Description) -> Iterator[Output]:
     for name, (file, tensor) in output_files(desc).items():
         member = name.partition("[")[0]
         tolerance = one.get("tolerance", {}).get(member, {"absolute": 0.0, "relative": 0.0})
-        elements = tuple(element(value, tensor.DataType.numpy) for value in _of(one["outputs"], name))
+        elements = tuple(element(value, tensor.DataType.numpy) for value in of_tensor(one["outputs"], name))
         yield Output(name, file, tensor, elements, **tolerance)
-
-
-def _of(values: Json, name: str) -> Any:
-    """The values for a tensor; they are stored by member, as a list for an array of tensors."""
-    member, bracket, place = name.partition("[")
-    return values[member][int(place.rstrip("]"))] if bracket else values[member]

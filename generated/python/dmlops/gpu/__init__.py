@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import checked
+from ..arrays import checked, of_tensor
 from ..compute import computation
 from ..description import Description
 from ..errors import InvalidDescription
@@ -159,9 +159,7 @@ def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Wo
 def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str, memoryview]]:
     """The contents of the input buffers, by name."""
     for name, tensor in tensor_names(desc, "input"):
-        member, _, number = name.partition("[")
-        array = arrays[member][int(number.rstrip("]"))] if number else arrays[member]
-        yield name, tensor_bytes(name, tensor, array)
+        yield name, tensor_bytes(name, tensor, of_tensor(arrays, name))
 
 
 def prepared(desc: Description, device: Device) -> Program:

@@ -12,7 +12,7 @@ from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .plans.matrix_units import GROUP_MEMORY
-from .plans.occupancy import WAVE
+from .plans.told import WAVE
 from .vulkan_api import vk
 
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
@@ -21,7 +21,8 @@ _PROCESSORS = "VK_NV_shader_sm_builtins"
 _ROBUSTNESS = "VK_EXT_pipeline_robustness"
 PROCESSORS = 128  # SMs, for groups that wait for each other
 WAITING_MEMORY = 48 * 1024  # bytes of shared memory that each of these needs
-LARGEST_GROUP = 512  # threads, for tiles with matrix units
+LARGEST_GROUP = 512  # threads
+LEAST_MEMORY = 32 * 1024  # bytes of shared memory, all that Direct3D 12 grants a shader
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,17 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
     offered11 = vk.VkPhysicalDeviceVulkan11Features(pNext=offered12)
     offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
     vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
+    properties = vk.vkGetPhysicalDeviceProperties(physical)
+    limits = properties.limits
+    threads = min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0])
     needed = {
+        f"groups of {LARGEST_GROUP} threads": threads >= LARGEST_GROUP,
+        f"{LEAST_MEMORY >> 10} KiB of shared memory": limits.maxComputeSharedMemorySize >= LEAST_MEMORY,
         "shaderInt64": offered.features.shaderInt64,
         "shaderInt16": offered.features.shaderInt16,
         "storageBuffer16BitAccess": offered11.storageBuffer16BitAccess,
     }
-    missing = [feature for feature, present in needed.items() if not present]
+    missing = [name for name, present in needed.items() if not present]
     if missing:
         raise GpuUnavailable(
             f"{name} lacks {', '.join(missing)}, which the shaders need: use another device or driver."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .compiler import optional_features
 from .descriptors import Run, descriptors
-from .plans.occupancy import WAVE
+from .plans.told import WAVE
 from .resources import Binding
 from .vulkan_api import vk
 
@@ -55,8 +55,10 @@ class Pipeline:
             layout=self.layout,
             basePipelineIndex=-1,
         )
-        self.handle = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
-        vk.vkDestroyShaderModule(device.handle, module, None)
+        try:
+            self.handle = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
+        finally:
+            vk.vkDestroyShaderModule(device.handle, module, None)
 
     def bind(self, bindings: Sequence[Binding]) -> BoundPipeline:
         """The pipeline with its buffers, ready to be recorded any number of times."""

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from .capabilities import Capability
 from .loops import Words, ceil_div, element_count, times
 from .planning import Planning
-from .told import NONE, Sizes, Tensor, Tensors, Threads
+from .told import NONE, WAVE, Eight, Sizes, Tensor, Tensors, Threads
 from .tuning import (
     ATTENTION_DEPTH,
     ATTENTION_FEW_ROWS,
@@ -28,7 +28,6 @@ LANES = 16  # threads that share a row
 MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its rows
 
 # With matrix units
-UNIT_WAVE = 32  # threads
 UNIT_ROWS = 16  # of a wave, or twice as many
 # Elements of a query or a value, at most, for which
 SLIM = 48  # a wave with twice as many rows has registers for the scores of 32 keys at once, not only 16
@@ -36,8 +35,6 @@ NARROW = 64  # a wave has registers for twice as many rows
 MIDDLING = 80  # shared memory has room for two tiles of 64 keys
 WIDE = 128  # a wave has registers for whole rows, not only slices
 WIDEST = 512  # shared memory has room for a tile of 16 keys
-
-Eight = Annotated[list[int], 8]
 
 
 class AttentionPass(NamedTuple):
@@ -394,7 +391,7 @@ def define_attention_units(
     out.define("STEP_KEYS", tile.step)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
-    return Threads(times(groups, tile.waves * UNIT_WAVE), tile.waves * UNIT_WAVE)
+    return Threads(times(groups, tile.waves * WAVE), tile.waves * WAVE)
 
 
 def define_sources(out: Planning, sources: Sources) -> None:

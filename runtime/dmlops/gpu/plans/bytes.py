@@ -27,13 +27,12 @@ from .contraction_passes import (
 )
 from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
-from .known import Eight
 from .loops import Words, ceil_div, element_count, grid, times
 from .matrices import Matrices, Side, axis_steps, first_of, output_vector, side_vector, tiles_of
 from .occupancy import UnitTile, is_for_pairs, occupies_most, unit_parts, unit_threads
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, NONE, Groups, Tensor
+from .told import NO_MEMBER, NONE, Eight, Groups, Tensor
 from .tuning import (
     BYTES_DEEP,
     BYTES_GROUPS,

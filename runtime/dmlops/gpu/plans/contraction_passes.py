@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .defined import Definition, DefinitionShader
-from .known import Eight, Known, Lists, eight
+from .known import Known, Lists, eight
 from .loops import Words, ceil_div, element_count, times
 from .matrices import Matrices
 from .phases import period
 from .planning import Planning
-from .told import Groups, Signed, Sizes
+from .told import Eight, Groups, Signed, Sizes
 
 PARTS_PASS = 1  # adds up partial sums; relative to the contraction's number
 

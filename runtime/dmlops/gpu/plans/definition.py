@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 from .attention import define_attention, places_of
 from .attention_parts import define_parts, words_of
 from .defined import LANES, MAX_COUNT, Definition, DefinitionShader, Pass
-from .known import Eight, Known, Lists, tell_known
+from .known import Known, Lists, tell_known
 from .loops import (
     Dimensions,
     Words,
@@ -30,7 +30,7 @@ from .reasons import Reason
 from .scratch import rows_left, space_without
 from .selected import Selection, lanes_along, room_of, selection_of, told_selection
 from .sums import SumsTile, define_sums
-from .told import NO_MEMBER, NONE, Buffer, Sizes, Threads
+from .told import NO_MEMBER, NONE, Buffer, Eight, Sizes, Threads
 from .tuning import (
     DEFINITION_THREADS,
     ELEMENTWISE_BUSY,

@@ -36,7 +36,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import MAX_RANK, NO_MEMBER, Numbers, Sizes, Switches, Tensors
+from .told import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensors
 from .tuning import (
     ELEMENTWISE_BITS,
     ELEMENTWISE_BUSY,
@@ -46,8 +46,6 @@ from .tuning import (
     PATCH_WIDTH,
 )
 from .types import define_tensor
-
-NONE = -1
 
 
 class Map(NamedTuple):

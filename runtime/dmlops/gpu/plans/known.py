@@ -9,10 +9,9 @@ from .defined import Definition, DefinitionShader
 from .loops import Words, bind
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Sizes
+from .told import NO_MEMBER, Buffer, Eight, Sizes
 from .types import define_tensor, define_type
 
-Eight = Annotated[list[int], 8]
 Lists = Annotated[list[int], 512]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Groups, Number, Sizes, Tensor, Tensors
+from .told import NO_MEMBER, Buffer, Eight, Groups, Number, Sizes, Tensor, Tensors
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer than this."""
@@ -96,7 +96,7 @@ def check_span(out: Planning, tensor: Tensor) -> None:
         span += (size - 1) * stride
         longest = size if size > longest else longest
     if span >= COUNT_LIMIT or longest >= COUNT_LIMIT // 2:
-        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
+        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, max(span, longest))
 
 
 def continues(outer: Loop, inner: Loop) -> bool:
@@ -119,7 +119,7 @@ def merged_in_order(loops: Loops) -> Loops:
 def outermost_first(sizes: Sizes, strides: Sizes) -> Sizes:
     """Dimensions in the order in which a tensor lies in memory: sorted by stride, greatest first, after those
     of size 1, whose strides mean nothing."""
-    order: Annotated[list[int], 8] = []
+    order: Eight = []
     single = 0
     for place, size in enumerate(sizes):
         begin = len(order)
@@ -198,8 +198,9 @@ def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:
     groups = ceil_div(threads, in_group)
     rows = ceil_div(groups, MAX_GROUPS)
     columns = ceil_div(groups, rows)
-    if threads >= COUNT_LIMIT or rows * columns * in_group * each > COUNT_LIMIT:
-        out.refuse(Reason.MANY_THREADS, NO_MEMBER, threads)
+    counted = rows * columns * in_group * each
+    if threads >= COUNT_LIMIT or counted > COUNT_LIMIT:
+        out.refuse(Reason.MANY_THREADS, NO_MEMBER, counted)
     return Groups(columns, rows)
 
 

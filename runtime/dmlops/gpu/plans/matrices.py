@@ -12,10 +12,10 @@ from math import gcd
 from typing import NamedTuple
 
 from .defined import Definition, DefinitionShader, Factors, Window
-from .known import Eight, padded
+from .known import padded
 from .loops import Words, ceil_div, element_count, times
 from .phases import has_phases, is_divided, is_pointwise, most_places, phase_count, row_dimension
-from .told import NONE, Sizes, Tensor
+from .told import NONE, Eight, Sizes, Tensor
 from .tuning import TILE_PRODUCTS
 
 MOST_BYTES = 33025  # products of two differences of bytes, each at most 255 * 255, whose sum fits in 32 bits

@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 from .loops import ceil_div, times
 from .matrices import Matrices, tiles_of
-from .told import NONE
+from .told import NONE, WAVE
 from .tuning import MULTIPROCESSORS, UNITS_MOST_PARTS, UNITS_PART, UNITS_WINDOW_PART
-
-WAVE = 32  # threads
 
 
 class UnitTile(NamedTuple):

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from .attention import Sources, no_sources
 from .defined import Definition, DefinitionShader
-from .known import Eight
 from .loops import Words, ceil_div, element_count
-from .told import NONE, Sizes
+from .told import NONE, Eight, Sizes
 from .tuning import REDUCTION_GROUPS
 
 

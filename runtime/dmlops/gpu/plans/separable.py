@@ -13,7 +13,6 @@ from typing import NamedTuple
 from .defined import Definition, DefinitionShader, SeparablePass
 from .definition import plan_definition
 from .forms import begin_form
-from .known import Eight
 from .loops import (
     Words,
     ceil_div,
@@ -24,7 +23,7 @@ from .loops import (
 )
 from .planes import Extent, extent_of, planes_params
 from .planning import Planning
-from .told import NONE, Sizes, Tensor
+from .told import NONE, Eight, Sizes, Tensor
 from .tuning import (
     SEPARABLE_COLUMNS,
     SEPARABLE_FEW,

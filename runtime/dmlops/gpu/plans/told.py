@@ -11,7 +11,7 @@ SCRATCH = -1
 NO_MEMBER = -1
 
 NONE = -1
-"""In place of the number of a tensor or a pass."""
+"""In place of the number of a tensor, a pass or a dimension."""
 
 
 Signed = Annotated[int, "int"]
@@ -40,6 +40,10 @@ class Groups(NamedTuple):
     rows: int
 
 
+WAVE = 32
+"""Threads of a wave with matrix units."""
+
+
 class Threads(NamedTuple):
     """All threads of a dispatch, and those in a group."""
 
@@ -51,6 +55,7 @@ MAX_RANK = 8
 """Dimensions of a tensor."""
 
 Sizes = Annotated[Sequence[int], MAX_RANK]
+Eight = Annotated[list[int], MAX_RANK]
 
 
 class Tensor(NamedTuple):

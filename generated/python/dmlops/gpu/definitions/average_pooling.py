@@ -93,7 +93,7 @@ def told(desc: Any, index: int) -> Definition:
             limited(number),
         ],
         [],
-        [desc.IncludePadding],
+        [1 if desc.IncludePadding else 0],
         [desc.DimensionCount],
         [],
         NO_FACTORS,

@@ -108,7 +108,7 @@ def told(desc: Any, index: int) -> Definition:
             limited(input_gradient_sizes2),
         ],
         [],
-        [desc.IncludePadding],
+        [1 if desc.IncludePadding else 0],
         [desc.DimensionCount],
         [],
         NO_FACTORS,

@@ -101,8 +101,8 @@ def told(desc: Any, index: int) -> Definition:
         [
             bits(desc.Alpha),
             output_dimension_count2,
-            is_none,
-            is_none2,
+            1 if is_none else 0,
+            1 if is_none2 else 0,
             output_dimension_count3,
             a_sizes_entry,
             bits(desc.Beta),

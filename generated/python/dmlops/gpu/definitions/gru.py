@@ -154,10 +154,10 @@ def told(desc: Any, index: int) -> Definition:
         [
             entry(input_sizes, 3),
             input_sizes_entry,
-            desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD,
+            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
             recurrence_sizes_entry,
             2,
-            desc.LinearBeforeReset,
+            1 if desc.LinearBeforeReset else 0,
         ],
         [],
         activations(desc.ActivationDescs, SHADER.activations),

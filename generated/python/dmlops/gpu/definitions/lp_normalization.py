@@ -93,7 +93,7 @@ def told(desc: Any, index: int) -> Definition:
         ),
         [limited(tuple(input_sizes[d] if d == desc.Axis else 1 for d in range(input_dimension_count)))],
         [],
-        [desc.P == 1, desc.Axis, bits(desc.Epsilon)],
+        [1 if desc.P == 1 else 0, desc.Axis, bits(desc.Epsilon)],
         [],
         [],
         NO_FACTORS,

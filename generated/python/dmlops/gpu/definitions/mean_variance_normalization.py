@@ -114,7 +114,7 @@ def told(desc: Any, index: int) -> Definition:
         ),
         [limited(number)],
         [],
-        [cross_channel, product, desc.NormalizeVariance, bits(desc.Epsilon), product],
+        [cross_channel, product, 1 if desc.NormalizeVariance else 0, bits(desc.Epsilon), product],
         [],
         activations(desc.FusedActivation, SHADER.activations),
         NO_FACTORS,

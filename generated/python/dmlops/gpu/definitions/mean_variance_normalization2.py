@@ -114,7 +114,7 @@ def told(desc: Any, index: int) -> Definition:
         ),
         [limited(desc.Axes), limited(number)],
         [],
-        [len_, product, desc.UseMean, desc.UseVariance, bits(desc.Epsilon), product],
+        [len_, product, 1 if desc.UseMean else 0, 1 if desc.UseVariance else 0, bits(desc.Epsilon), product],
         [],
         activations(desc.FusedActivation, SHADER.activations),
         NO_FACTORS,

@@ -105,7 +105,7 @@ def told(desc: Any, index: int) -> Definition:
         [
             min(len(sizes_of(desc.InputZeroPointTensor)) - 1, 1),
             min(len(desc.InputScaleTensor.Sizes) - 1, 1),
-            desc.IncludePadding,
+            1 if desc.IncludePadding else 0,
             min(len(desc.OutputScaleTensor.Sizes) - 1, 1),
             min(len(sizes_of(desc.OutputZeroPointTensor)) - 1, 1),
         ],

@@ -91,7 +91,7 @@ def told(desc: Any, index: int) -> Definition:
         ),
         [limited([bits(entry) for entry in desc.Scales])],
         [],
-        [is_linear, number - 1],
+        [1 if is_linear else 0, number - 1],
         [desc.ScaleCount],
         [],
         NO_FACTORS,

@@ -98,7 +98,7 @@ def told(desc: Any, index: int) -> Definition:
             limited([bits(entry) for entry in desc.InputPixelOffsets]),
         ],
         [],
-        [is_linear, desc.RoundingDirection == AXIS_DIRECTION_DECREASING, number - 1],
+        [1 if is_linear else 0, 1 if desc.RoundingDirection == AXIS_DIRECTION_DECREASING else 0, number - 1],
         [desc.DimensionCount],
         [],
         NO_FACTORS,

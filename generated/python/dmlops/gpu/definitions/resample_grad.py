@@ -97,7 +97,7 @@ def told(desc: Any, index: int) -> Definition:
             limited([bits(entry) for entry in desc.InputPixelOffsets]),
         ],
         [],
-        [is_linear, number - 1],
+        [1 if is_linear else 0, number - 1],
         [desc.DimensionCount],
         [],
         NO_FACTORS,

@@ -139,7 +139,7 @@ def told(desc: Any, index: int) -> Definition:
         [
             entry(input_sizes, 3),
             input_sizes_entry,
-            desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD,
+            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
             recurrence_sizes_entry,
             1,
         ],

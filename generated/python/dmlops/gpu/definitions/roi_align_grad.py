@@ -157,7 +157,7 @@ def told(desc: Any, index: int) -> Definition:
             input_gradient_sizes_entry2,
             max(desc.MinimumSamplesPerOutput, 1),
             desc.MaximumSamplesPerOutput,
-            not desc.AlignRegionsToCorners,
+            1 if not desc.AlignRegionsToCorners else 0,
             bits(desc.OutputPixelOffset),
             bits(desc.InputPixelOffset),
             (
@@ -170,8 +170,8 @@ def told(desc: Any, index: int) -> Definition:
             1 if desc.AlignRegionsToCorners else 0,
         ],
         [
-            int(desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE),
-            int(desc.InterpolationMode == INTERPOLATION_MODE_LINEAR),
+            1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
+            1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0,
         ],
         [],
         NO_FACTORS,

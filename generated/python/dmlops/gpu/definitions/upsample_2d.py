@@ -99,7 +99,7 @@ def told(desc: Any, index: int) -> Definition:
             desc.ScaleSize.Width,
             input_dimension_count - 2,
             desc.ScaleSize.Height,
-            is_linear,
+            1 if is_linear else 0,
             number - 1,
         ],
         [input_dimension_count],

@@ -27,7 +27,6 @@ from .contraction_passes import (
 )
 from .defined import MAX_COUNT, Definition, DefinitionShader, Window
 from .forms import begin_form
-from .known import Eight
 from .loops import ceil_div, element_count, grid, times
 from .matrices import (
     Matrices,
@@ -45,7 +44,7 @@ from .ordering import ORDER_PASS, copied, copied_words, pays_to_copy
 from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, NONE, Tensor
+from .told import NO_MEMBER, NONE, Eight, Tensor
 from .tuning import (
     MULTIPROCESSORS,
     SINGLE_THREADS,

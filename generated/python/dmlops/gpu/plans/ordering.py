@@ -6,11 +6,10 @@ them."""
 from __future__ import annotations
 
 from .defined import MAX_COUNT, Definition
-from .known import Eight
 from .loops import ceil_div, element_count, times
 from .matrices import Matrices, Side
 from .phases import is_divided
-from .told import NONE
+from .told import NONE, Eight
 from .tuning import TILE_COPIED, TILE_COPIED_LINES, TILE_ORDERED
 
 ORDER_PASS = 3  # packs the left factor or copies both; relative to the contraction's number

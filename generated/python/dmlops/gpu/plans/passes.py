@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from .attention import Sources
 from .defined import Definition, DefinitionShader, Pass, Passes
-from .known import Eight
 from .loops import ceil_div
-from .told import NONE, Sizes, Tensors
+from .told import NONE, Eight, Sizes, Tensors
 
 
 def box_of(told: Definition, one: Pass) -> Sizes:

@@ -13,9 +13,8 @@ from __future__ import annotations
 from math import gcd
 
 from .defined import Factors, Window
-from .known import Eight
 from .loops import ceil_div, element_count, times
-from .told import Tensor
+from .told import Eight, Tensor
 
 MOST_PLACES = 16  # times a window's taps: scratch has room, for each phase, for the most that any meets
 

@@ -26,7 +26,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Read, Sizes, Switches, Tensor, Written
+from .told import NO_MEMBER, Eight, Read, Sizes, Switches, Tensor, Written
 from .tuning import (
     MULTIPROCESSORS,
     REDUCTION_BUSY,
@@ -185,7 +185,7 @@ def part_extent(sets: Sets, longest: int) -> int:
 
 def packed(sizes: Sizes) -> Sizes:
     """The strides of a packed array."""
-    strides: Annotated[list[int], 8] = []
+    strides: Eight = []
     stride = 1
     for place in range(len(sizes)):
         strides.insert(0, stride)
@@ -198,7 +198,7 @@ def loops_over(told: Reduce, of_axes: bool) -> Loops:
 
     A loop's last stride is the one to sort them by.
     """
-    found: Annotated[list[int], 8] = []
+    found: Eight = []
     for place in range(len(told.input.sizes)):
         if any(axis == place for axis in told.axes) == of_axes:
             found.append(place)

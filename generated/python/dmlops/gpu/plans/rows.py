@@ -30,7 +30,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reduce import Sets, are_across, part_extent, shared
-from .told import Sizes
+from .told import Eight, Sizes
 from .tuning import ROWS_LONG, ROWS_PART
 
 
@@ -135,8 +135,8 @@ def vector_along(told: Definition, rows: RowsPass, widths: Words) -> int:
 
 def layout_of(told: Definition, shader: DefinitionShader) -> Layout:
     """How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best."""
-    between: Annotated[list[int], 8] = []
-    within: Annotated[list[int], 8] = []
+    between: Eight = []
+    within: Eight = []
     for axis in range(len(told.tensors[shader.rows.source].sizes)):
         if len(told.reduced) > 0 and told.reduced[axis] == 0:
             between.append(axis)

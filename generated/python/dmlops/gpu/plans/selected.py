@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .defined import Definition, DefinitionShader
-from .known import Eight
 from .loops import ceil_div, element_count, power_below, times
-from .told import NONE
+from .told import NONE, Eight
 from .tuning import SELECTED_LANES, SELECTED_ROOM
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 from .defined import Definition, DefinitionShader, Frame, Sliding
 from .definition import plan_definition
 from .forms import begin_form
-from .known import Eight, Lists, eight, padded
+from .known import Lists, eight, padded
 from .loops import (
     Dimensions,
     Words,
@@ -32,7 +32,7 @@ from .loops import (
 from .matrices import Matrices, is_of_bytes
 from .phases import is_divided, row_dimension
 from .planning import Planning
-from .told import NONE, Sizes, Tensor
+from .told import NONE, Eight, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
@@ -198,15 +198,17 @@ def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
     adjacent = adjacent_of(told, sliding, tensor, output)
-    most = most_shares(told, layers_of(told, sliding, down, across))
+    most = most_shares(told, layers_of(told, sliding))
     return block_of(tensor, output, down, across, adjacent, most).rows > 0 and is_slid(told, shader)
 
 
-def layers_of(told: Definition, sliding: Sliding, down: Line, across: Line) -> int:
+def layers_of(told: Definition, sliding: Sliding) -> int:
     """The number of layers of a window: sets of taps, for one channel, that differ only in its last two
     dimensions."""
-    channels = told.factors.depth if len(told.factors.window.sizes) > 0 else 1
-    return times(element_count(sliding.sizes) // (down.places * across.places), channels)
+    layers = told.factors.depth if len(told.factors.window.sizes) > 0 else 1
+    for size in sliding.sizes[:-2]:
+        layers = times(layers, size)
+    return layers
 
 
 def rest(line: Line) -> int:
@@ -434,7 +436,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     sliding = sliding_of(told, shader)
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
-    layers = layers_of(told, sliding, down, across)
+    layers = layers_of(told, sliding)
     most = most_shares(told, layers)
     adjacent = adjacent_of(told, sliding, tensor, output)
     block = block_of(tensor, output, down, across, adjacent, most)

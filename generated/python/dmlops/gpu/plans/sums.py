@@ -25,7 +25,7 @@ from .sums_units import (
     sums_units_for,
     units_for_steps,
 )
-from .told import Sizes, Tensor, Tensors
+from .told import Eight, Sizes, Tensor, Tensors
 from .tuning import (
     SUMS_AHEAD,
     SUMS_ALONE,
@@ -94,9 +94,9 @@ def no_sums() -> SumsTile:
     return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False, False)
 
 
-def at_once(sizes: Sizes, is_along: bool) -> Annotated[list[int], 8]:
+def at_once(sizes: Sizes, is_along: bool) -> Eight:
     """The sizes of what is written at once: a single step of a recurrence."""
-    step: Annotated[list[int], 8] = [1 if is_along and d == 0 else size for d, size in enumerate(sizes)]
+    step: Eight = [1 if is_along and d == 0 else size for d, size in enumerate(sizes)]
     return step
 
 

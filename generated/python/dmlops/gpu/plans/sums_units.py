@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .capabilities import Capability
 from .loops import ceil_div, times
 from .planning import Planning
-from .told import Tensor, Tensors
+from .told import WAVE, Tensor, Tensors
 from .tuning import (
     SUMS_STAYING_DEPTH,
     SUMS_STAYING_GROUPS,
@@ -103,7 +103,7 @@ def units_for_steps(rows: int, columns: int, others: int, sums: int, depth: int)
     tile_rows = 32 if stays_with(rows, columns, others, sums, depth, 32) else 64
     if not stays_with(rows, columns, others, sums, depth, tile_rows):
         return sums_units_for(rows, columns, others, sums)
-    tile_depth = SUMS_STAYING_THREADS // 32 * 16
+    tile_depth = SUMS_STAYING_THREADS // WAVE * 16
     while tile_depth < min(depth, SUMS_STAYING_DEPTH):
         tile_depth *= 2
     return SumsUnits(tile_rows, 16, tile_depth, tile_rows, 16, ceil_div(depth, tile_depth), True)

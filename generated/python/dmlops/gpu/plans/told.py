@@ -13,7 +13,7 @@ SCRATCH = -1
 NO_MEMBER = -1
 
 NONE = -1
-"""In place of the number of a tensor or a pass."""
+"""In place of the number of a tensor, a pass or a dimension."""
 
 
 Signed = Annotated[int, "int"]
@@ -42,6 +42,10 @@ class Groups(NamedTuple):
     rows: int
 
 
+WAVE = 32
+"""Threads of a wave with matrix units."""
+
+
 class Threads(NamedTuple):
     """All threads of a dispatch, and those in a group."""
 
@@ -53,6 +57,7 @@ MAX_RANK = 8
 """Dimensions of a tensor."""
 
 Sizes = Annotated[Sequence[int], MAX_RANK]
+Eight = Annotated[list[int], MAX_RANK]
 
 
 class Tensor(NamedTuple):

@@ -133,7 +133,7 @@ def key_bytes(told: TopK) -> int:
 
 def new_runs(out: Planning, told: TopK, count: int) -> Runs:
     """Scratch for so many elements."""
-    return Runs(out.scratch(times(count, key_bytes(told))), out.scratch(times(count, 4)))
+    return Runs(out.scratch(count * key_bytes(told)), out.scratch(4 * count))
 
 
 def resources(told: TopK, source: Runs, target: Runs) -> TopKResources:
