@@ -452,12 +452,16 @@ def varies(node: Expr) -> bool:
 
 
 def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
-    """The expression with every sub-expression that is a key of `new` replaced."""
+    """The expression with every sub-expression that is a key of `new` replaced, except a variable where a loop
+    has one of the same name."""
     kinds = frozenset(map(type, new))  # other nodes need no hash, which would walk all below them
+    has_variables = Local in kinds
 
     def inside(node: Any) -> Any:
         if type(node) in kinds and node in new:
             return new[node]
+        if has_variables and not new.keys().isdisjoint(_variables(node)):
+            return around(node)
         changes: dict[str, object] = {}
         for name in PARTS[type(node)]:
             value = getattr(node, name)
@@ -473,4 +477,30 @@ def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
                 changes[name] = found
         return replace(node, **changes) if changes else node
 
+    def around(node: Reduce | Fold) -> Expr:
+        """A loop whose variables are keys: these are replaced in its bounds alone."""
+        rest = {old: value for old, value in new.items() if old not in _variables(node)}
+        body = substitute(node.body, rest)
+        if isinstance(node, Reduce):
+            loop, condition = node.loop, node.loop.condition
+            lower, upper = inside(loop.lower), inside(loop.upper)
+            condition = None if condition is None else substitute(condition, rest)
+            return replace(node, loop=Loop(loop.variable, lower, upper, condition), body=body)
+        loops = tuple(
+            Each(one.variable, None if one.first is None else inside(one.first), inside(one.last))
+            for one in node.loops
+        )
+        condition = None if node.condition is None else substitute(node.condition, rest)
+        return replace(node, loops=loops, condition=condition, body=body)
+
     return inside(node)  # type: ignore[no-any-return]
+
+
+def _variables(node: Any) -> tuple[Local, ...]:
+    """The variables that an expression binds in its body."""
+    match node:
+        case Reduce(loop=loop):
+            return (loop.variable,)
+        case Fold(loops=loops):
+            return tuple(one.variable for one in loops)
+    return ()
