@@ -452,8 +452,8 @@ def varies(node: Expr) -> bool:
 
 
 def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
-    """The expression with every sub-expression that is a key of `new` replaced, except a variable where a loop
-    has one of the same name."""
+    """The expression with every sub-expression that is a key of `new` replaced, except a variable inside a
+    loop with one of the same name."""
     kinds = frozenset(map(type, new))  # other nodes need no hash, which would walk all below them
     has_variables = Local in kinds
 
