@@ -24,7 +24,7 @@ from ..plain import is_a
 from ..quoting import shown
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
-from .memory import array_of, buffer_size, tensor_bytes
+from .memory import array_of, buffer_size, overlaps, tensor_bytes
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .programs import Program
 from .work import Dispatch, Work, tensor_names, work_of
@@ -186,6 +186,9 @@ def _program(desc: Description, device: Device) -> Program:
     sizes = {name: buffer_size(tensor) for name, tensor in tensors.items()} | dict(work.scratch)
     if work.dispatches:
         device.check_sizes(sizes.values())
+    for name, tensor in outputs.items():
+        if overlaps(tensor):
+            raise Unsupported(f"{name} has elements that share memory, but each of them is written")
     compiled: list[tuple[bytes, Dispatch]] = []
     for dispatch in work.dispatches:
         operator = dispatch.shader or desc.OPERATOR
