@@ -10,6 +10,7 @@ import pytest
 from onnx import numpy_helper
 
 import dmlops
+from dmlops import TensorDesc, reference
 from gather_cases import OPERATORS, gather_elements, random_case
 from onnx_cases import node_tests
 
@@ -111,6 +112,27 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(dmlops.InvalidDescription, match="axis-range") as caught:
         run(case.description, case.inputs)
     assert [violation.member for violation in caught.value.violations] == ["Axis"]
+
+
+@pytest.mark.parametrize(("data_type", "least", "most"), [("INT4", -8, 7), ("UINT4", 0, 15)])
+def test_elements_of_4_bits_hold_no_more(data_type: str, least: int, most: int) -> None:
+    """Arrays have a byte for each, which would hold more; on a GPU the rest would be cut off."""
+    desc = dmlops.Dequantize(
+        InputTensor=TensorDesc(data_type, (2,)),
+        QuantizationType="SCALE",
+        QuantizationTensors=[TensorDesc("FLOAT32", (1,))],
+        OutputTensor=TensorDesc("FLOAT32", (2,)),
+    )
+    scales = [np.full(1, 0.5, np.float32)]
+
+    def halved(*values: int) -> Any:
+        array = np.array(values, np.int8 if least else np.uint8)
+        return reference.run(desc, {"InputTensor": array, "QuantizationTensors": scales})["OutputTensor"]
+
+    assert halved(least, most).tolist() == [least / 2, most / 2]
+    for beyond in (most + 1, 127, *((least - 1, -128) if least else ())):
+        with pytest.raises(ValueError, match=f"InputTensor has an element of {beyond}, which {data_type}"):
+            halved(0, beyond)
 
 
 def test_places_of_greatest_elements_where_images_are_a_column() -> None:

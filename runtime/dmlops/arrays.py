@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .description import Description
+from .elements import stored
 from .plain import is_a
 from .quoting import shown
 from .tensor import TensorDesc
@@ -19,11 +20,20 @@ def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
     if is_a(given, np.ndarray):
         array = np.asarray(given)
         if array.shape == tensor.Sizes and array.dtype == data_type:
+            if tensor.DataType.bits == 4:
+                _check_nibbles(name, tensor, array)
             return np.asarray(array, order="C")
         found = f"{array.dtype} of shape {array.shape}"
     else:
         found = shown(given)
     raise ValueError(f"{name} must be a NumPy array of {data_type}, shape {tensor.Sizes}; it is {found}")
+
+
+def _check_nibbles(name: str, tensor: TensorDesc, array: np.ndarray) -> None:
+    """Raises ValueError for bytes that hold more than 4 bits do."""
+    beyond = array[array != stored(array, tensor.DataType)]
+    if beyond.size:
+        raise ValueError(f"{name} has an element of {beyond[0]}, which {tensor.DataType.name} does not hold")
 
 
 def checked(
