@@ -11,6 +11,7 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -288,6 +289,34 @@ def test_inputs_that_do_not_fit_are_refused(device: Any) -> None:
     assert "it is a list" in refused(case, {**case.inputs, "IndicesTensor": [[0] * 3] * 2}, device)
     case.description["desc"]["InputTensor"]["Strides"] = [0, 1]
     assert "stride 0 in dimension 0" in refused(case, case.inputs, device)
+
+
+@pytest.mark.parametrize(
+    ("strides", "share"), [((0, 1), True), ((1, 0), True), ((1, 1), True), ((2, 1), True), ((3, 2), False)]
+)
+def test_elements_that_share_memory(device: Any, strides: tuple[int, int], share: bool) -> None:
+    """Inputs may have some if their values agree, outputs may not; strides of 3 and 2 only interleave."""
+    packed = dmlops.TensorDesc("FLOAT32", (2, 3))
+    strided = dmlops.TensorDesc("FLOAT32", (2, 3), Strides=strides)
+    read = dmlops.ElementWiseIdentity(InputTensor=strided, OutputTensor=packed)
+    written = dmlops.ElementWiseIdentity(InputTensor=packed, OutputTensor=strided)
+    different, equal = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((2, 3), np.float32)
+    offsets = np.add.outer(np.arange(2) * strides[0], np.arange(3) * strides[1]).astype(np.float32)
+    for array in (equal, offsets):
+        assert gpu.run(read, {"InputTensor": array}, device)["OutputTensor"].tolist() == array.tolist()
+    if not share:
+        for desc in (read, written):
+            found = gpu.run(desc, {"InputTensor": different}, device)["OutputTensor"]
+            assert found.tolist() == different.tolist()
+        return
+    with gpu.Session(device) as session:
+        for run, given in ((partial(gpu.run, device=device), equal), (session.run, session.array(equal))):
+            with pytest.raises(gpu.Unsupported, match="OutputTensor has elements that share memory"):
+                run(written, {"InputTensor": given})
+        with pytest.raises(ValueError, match=r"the array has (stride 0|elements that share memory)"):
+            session.array(different, strided)
+    with pytest.raises(ValueError, match=r"InputTensor has (stride 0|elements that share memory)"):
+        gpu.run(read, {"InputTensor": different}, device)
 
 
 def test_an_invalid_description_is_refused(device: Any) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import importlib
 import multiprocessing
+import pickle
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -335,6 +337,21 @@ def test_small_arrays_side_by_side_keep_apart(session: gpu.Session) -> None:
     for array, output, one in zip(arrays, outputs, values, strict=True):
         assert array.numpy().tobytes() == one.tobytes()
         assert output.numpy().tobytes() == (-one).tobytes()
+
+
+def test_what_owns_memory_cannot_be_copied(session: gpu.Session) -> None:
+    """A copy that is gone would give up the memory of the original, for others to write to."""
+    array = session.array(np.ones(8, np.float32))
+    output = negated(session, array, 8)
+    recording = session.submit()
+    for owner in (session, array, recording):
+        for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=f"{type(owner).__name__} objects cannot be copied"):
+                duplicate(owner)
+    others = [session.array(np.zeros(8, np.float32)) for _ in range(4)]
+    assert array.numpy().tolist() == [1.0] * 8
+    assert output.numpy().tolist() == [-1.0] * 8
+    assert not any(other.numpy().any() for other in others)
 
 
 def test_a_closed_session_answers_no_more(device: Any) -> None:

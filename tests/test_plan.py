@@ -285,3 +285,15 @@ def test_plans_bind_what_shaders_declare() -> None:
             assert declared == "t" * dispatch.reads + "u" * (len(dispatch.buffers) - dispatch.reads)
         operators.add(desc.OPERATOR)
     assert operators == set(registry.OPERATORS)
+
+
+def test_only_valid_descriptions_are_planned() -> None:
+    """A plan for others could make shaders read beyond the ends of buffers."""
+    tensor, larger = dmlops.TensorDesc("FLOAT32", (2, 3)), dmlops.TensorDesc("FLOAT32", (2, 4))
+    for invalid in (
+        dmlops.ElementWiseAdd(ATensor=tensor, BTensor=tensor),
+        dmlops.ElementWiseAdd(ATensor=tensor, BTensor=larger, OutputTensor=tensor),
+        dmlops.ElementWiseAdd(ATensor=None, BTensor=tensor, OutputTensor=tensor),
+    ):
+        with pytest.raises(dmlops.InvalidDescription):
+            gpu.planned(invalid)

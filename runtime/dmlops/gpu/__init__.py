@@ -22,7 +22,7 @@ from ..plain import is_a
 from ..quoting import shown
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
-from .memory import array_of, buffer_size, tensor_bytes
+from .memory import array_of, buffer_size, overlaps, tensor_bytes
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .programs import Program
 from .work import Dispatch, Work, tensor_names, work_of
@@ -93,15 +93,11 @@ def run(
 
 def checked_description(desc: Description) -> None:
     """Raises TypeError if `desc` is not a description, InvalidDescription if it breaks rules."""
-    _check_is_description(desc)
+    if not is_a(desc, Description):
+        raise TypeError(f"{shown(desc)} is not an operator description")
     violations = desc.validate()  # at the newest level
     if violations:
         raise InvalidDescription(desc, violations)
-
-
-def _check_is_description(desc: Description) -> None:
-    if not is_a(desc, Description):
-        raise TypeError(f"{shown(desc)} is not an operator description")
 
 
 def by_member(desc: Description, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,11 +138,12 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
 
 
 def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
-    """The dispatches of a valid description, on a device with these capabilities.
+    """The dispatches of a description, on a device with these capabilities.
 
-    Raises Unsupported for what the shaders cannot do, and TypeError if `desc` is not a description.
+    Raises InvalidDescription, Unsupported for what the shaders cannot do, and TypeError if `desc` is not a
+    description.
     """
-    _check_is_description(desc)
+    checked_description(desc)
     try:
         with np.errstate(all="ignore"):  # a constant may be too large for the data type
             return work_of(computation(desc), capabilities)
@@ -168,7 +165,6 @@ def prepared(desc: Description, device: Device) -> Program:
     known = is_a(desc, Description) and not desc._state  # one with wrong types may not be hashable
     found = device.programs.get(desc) if known else None
     if found is None:
-        checked_description(desc)
         found = _program(desc, device)
         device.programs.keep(desc, found)
     return found
@@ -182,6 +178,9 @@ def _program(desc: Description, device: Device) -> Program:
     sizes = {name: buffer_size(tensor) for name, tensor in tensors.items()} | dict(work.scratch)
     if work.dispatches:
         device.check_sizes(sizes.values())
+    for name, tensor in outputs.items():
+        if overlaps(tensor):
+            raise Unsupported(f"{name} has elements that share memory, but each of them is written")
     compiled: list[tuple[bytes, Dispatch]] = []
     for dispatch in work.dispatches:
         operator = dispatch.shader or desc.OPERATOR

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -12,19 +14,17 @@ GAP = 0xA5
 
 
 def tensor_bytes(name: str, tensor: TensorDesc, array: np.ndarray) -> memoryview:
-    """The buffer of an input tensor. Raises ValueError if values vary along a dimension of stride 0."""
+    """The buffer of an input tensor. Raises ValueError if elements that share memory differ."""
     buffer = np.full(buffer_size(tensor), GAP, np.uint8)
     unpacked = _unpacked(buffer, tensor)
     elements = _elements(unpacked, tensor)
     elements[...] = array
-    shared = [
-        d
-        for d, (size, stride) in enumerate(zip(tensor.Sizes, tensor.element_strides, strict=True))
-        if size > 1 > stride
-    ]
-    if shared and elements.tobytes() != array.tobytes():
+    if not _are_nested(tensor) and elements.tobytes() != array.tobytes():
+        shared = [d for d, step in enumerate(tensor.element_strides) if tensor.Sizes[d] > 1 > step]
         raise ValueError(
             f"{name} has stride 0 in dimension {shared[0]}, so its values must not vary along it"
+            if shared
+            else f"{name} has elements that share memory, so they must have the same values"
         )
     if unpacked is not buffer:
         low, high = unpacked[::2] & 15, unpacked[1::2] & 15
@@ -40,6 +40,28 @@ def array_of(tensor: TensorDesc, buffer: bytearray) -> np.ndarray:
 def buffer_size(tensor: TensorDesc) -> int:
     """The bytes to allocate: whole words of 8, since shaders read bytes by the word."""
     return int(-(-tensor.size_in_bytes // 8) * 8)
+
+
+def overlaps(tensor: TensorDesc) -> bool:
+    """Whether elements share memory."""
+    if _are_nested(tensor):
+        return False
+    steps = tensor.element_strides
+    used = np.zeros(1 + sum((size - 1) * step for size, step in zip(tensor.Sizes, steps, strict=True)), bool)
+    as_strided(used, tensor.Sizes, steps)[...] = True
+    return bool(np.count_nonzero(used) < prod(tensor.Sizes))
+
+
+def _are_nested(tensor: TensorDesc) -> bool:
+    """Whether each stride leads beyond all elements along the dimensions of smaller strides, so that no
+    elements share memory."""
+    end = 1
+    for stride, size in sorted(zip(tensor.element_strides, tensor.Sizes, strict=True)):
+        if size > 1:
+            if stride < end:
+                return False
+            end += (size - 1) * stride
+    return True
 
 
 def _unpacked(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -42,7 +42,14 @@ from .vulkan_api import vk
 from .work import Dispatch
 
 
-class Array:
+class _Owner:
+    """What gives up memory or commands of a device when it is gone; a copy would give them up once more."""
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} objects cannot be copied or pickled")
+
+
+class Array(_Owner):
     """A tensor in a buffer on a session's device; `tensor` is its layout."""
 
     def __init__(self, session: Session, memory: _Memory, tensor: TensorDesc, reach: int) -> None:
@@ -72,7 +79,7 @@ class Array:
         return f"Array({self.tensor!r})"
 
 
-class Recording:
+class Recording(_Owner):
     """Commands that a session has run once, and that `replay` runs again over the same buffers.
 
     Its inputs and outputs keep their handles: `write` new contents to the inputs, replay, and read the
@@ -95,7 +102,7 @@ class Recording:
         self._session._replay(self._sealed.commands)
 
 
-class Session:
+class Session(_Owner):
     """Records operators, and runs them on one device over arrays that stay there.
 
     `run` is called like `gpu.run`, with handles in place of arrays; `array` makes them from NumPy arrays, and
