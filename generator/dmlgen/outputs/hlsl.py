@@ -17,6 +17,7 @@ from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.hlsl_reached import reached
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
@@ -124,7 +125,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         else:
             form = _form(near, operator, functions, halves, plans)
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=form)
-        return {f"hlsl/{operator.slug}.hlsl": broken(text)}
+        return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
 
     scheduled = [operator for operator in registry.operators if operator.schedule is not None]
     return merged(parts("hlsl", registry, templates.memory, shader, scheduled))
