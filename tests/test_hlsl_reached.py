@@ -1,4 +1,4 @@
-"""Generated shaders define no function or struct that they do not use."""
+"""Generated shaders define no function or struct, and describe no macro, that they do not use."""
 
 from __future__ import annotations
 
@@ -64,3 +64,16 @@ def test_conditions_around_nothing_are_left_out() -> None:
     unused = "uint Thrice(uint x) { return 3 * x; }\n"
     assert left(f"#if A\n{unused}#endif\n\n{TWICE}\n{MAIN}") == f"{TWICE}\n{MAIN}"
     assert left(f"#if A\n{TWICE}#else\n{unused}#endif\n\n{MAIN}") == f"#if A\n{TWICE}#endif\n\n{MAIN}"
+
+
+def test_macros_that_are_not_named_are_not_described() -> None:
+    head = [
+        "// Computes",
+        "//",
+        "//   PASS       one",
+        "//              of two",
+        "//   X_BITS     bits",
+        "//   LANES      few",
+    ]
+    text = "\n".join([*head, "", "#if LANES && INPUT_BITS", TWICE, "#endif", MAIN])
+    assert left(text) == text.replace("//   PASS       one\n//              of two\n", "")

@@ -86,7 +86,7 @@ struct State
 #endif
 };
 
-#if VECTOR > 1 && INPUT_BITS >= 16
+#if VECTOR > 1
 typedef vector<INPUT_STORED, VECTOR> InputElements;
 #else
 typedef INPUT_STORED InputElements;
@@ -244,13 +244,7 @@ State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
 #if VECTOR == 1
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 #endif
 
@@ -262,11 +256,7 @@ void Load(uint offset, out Item items[VECTOR])
     const InputElements elements = inputTensor[offset / VECTOR];
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-#if INPUT_BITS < 16
-        items[k] = (INPUT_VALUE)(elements << (24 - 8 * k)) >> 24;
-#else
         items[k] = (INPUT_VALUE)elements[k];
-#endif
 #endif
 }
 
@@ -415,18 +405,7 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 #if VECTOR == 1
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 #endif
 

@@ -20,8 +20,6 @@
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
-//              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -43,8 +41,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -487,14 +483,7 @@ float Sqrt(float x)
 
 INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
 {
-#if INPUT_PARAMETERS_BITS < 16
-    const uint perWord = 32 / INPUT_PARAMETERS_BITS;
-    const uint above = (uint)inputParametersTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_PARAMETERS_BITS);
-    return (INPUT_PARAMETERS_VALUE)above >> (32 - INPUT_PARAMETERS_BITS);
-#else
     return (INPUT_PARAMETERS_VALUE)inputParametersTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -514,14 +503,7 @@ INPUT_PARAMETERS_VALUE ReadInputParameters(List at)
 
 INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
 {
-#if INPUT_FIRST_MOMENT_BITS < 16
-    const uint perWord = 32 / INPUT_FIRST_MOMENT_BITS;
-    const uint above = (uint)inputFirstMomentTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_FIRST_MOMENT_BITS);
-    return (INPUT_FIRST_MOMENT_VALUE)above >> (32 - INPUT_FIRST_MOMENT_BITS);
-#else
     return (INPUT_FIRST_MOMENT_VALUE)inputFirstMomentTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -541,14 +523,7 @@ INPUT_FIRST_MOMENT_VALUE ReadInputFirstMoment(List at)
 
 INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
 {
-#if INPUT_SECOND_MOMENT_BITS < 16
-    const uint perWord = 32 / INPUT_SECOND_MOMENT_BITS;
-    const uint above = (uint)inputSecondMomentTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_SECOND_MOMENT_BITS);
-    return (INPUT_SECOND_MOMENT_VALUE)above >> (32 - INPUT_SECOND_MOMENT_BITS);
-#else
     return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -568,13 +543,7 @@ INPUT_SECOND_MOMENT_VALUE ReadInputSecondMoment(List at)
 
 GRADIENT_VALUE LoadGradient(uint offset)
 {
-#if GRADIENT_BITS < 16
-    const uint perWord = 32 / GRADIENT_BITS;
-    const uint above = (uint)gradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * GRADIENT_BITS);
-    return (GRADIENT_VALUE)above >> (32 - GRADIENT_BITS);
-#else
     return (GRADIENT_VALUE)gradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -593,14 +562,7 @@ GRADIENT_VALUE ReadGradient(List at)
 
 TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
 {
-#if TRAINING_STEP_BITS < 16
-    const uint perWord = 32 / TRAINING_STEP_BITS;
-    const uint above = (uint)trainingStepTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * TRAINING_STEP_BITS);
-    return (TRAINING_STEP_VALUE)above >> (32 - TRAINING_STEP_BITS);
-#else
     return (TRAINING_STEP_VALUE)trainingStepTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -620,18 +582,7 @@ TRAINING_STEP_VALUE ReadTrainingStep(List at)
 
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 {
-#if OUTPUT_PARAMETERS_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_PARAMETERS_BITS;
-    const uint shift = offset % perWord * OUTPUT_PARAMETERS_BITS;
-    const uint mask = (1u << OUTPUT_PARAMETERS_BITS) - 1;
-    InterlockedAnd(outputParametersTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputParametersTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
-#endif
 }
 
 uint OffsetInOutputParameters(List at)
@@ -650,18 +601,7 @@ void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
 
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
 {
-#if OUTPUT_FIRST_MOMENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_FIRST_MOMENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_FIRST_MOMENT_BITS;
-    const uint mask = (1u << OUTPUT_FIRST_MOMENT_BITS) - 1;
-    InterlockedAnd(outputFirstMomentTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputFirstMomentTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputFirstMoment(List at)
@@ -680,18 +620,7 @@ void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
 
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 {
-#if OUTPUT_SECOND_MOMENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SECOND_MOMENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_SECOND_MOMENT_BITS;
-    const uint mask = (1u << OUTPUT_SECOND_MOMENT_BITS) - 1;
-    InterlockedAnd(outputSecondMomentTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputSecondMomentTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputSecondMoment(List at)

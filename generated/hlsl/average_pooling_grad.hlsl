@@ -33,7 +33,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -373,14 +372,7 @@ uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
-#if INPUT_GRADIENT_BITS < 16
-    const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
-    return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
-#else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -400,18 +392,7 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
-#if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputGradient(List at)

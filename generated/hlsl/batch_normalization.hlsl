@@ -19,8 +19,6 @@
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
-//              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -39,8 +37,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
@@ -689,13 +685,7 @@ float Tanh(float x)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -714,13 +704,7 @@ INPUT_VALUE ReadInput(List at)
 
 MEAN_VALUE LoadMean(uint offset)
 {
-#if MEAN_BITS < 16
-    const uint perWord = 32 / MEAN_BITS;
-    const uint above = (uint)meanTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MEAN_BITS);
-    return (MEAN_VALUE)above >> (32 - MEAN_BITS);
-#else
     return (MEAN_VALUE)meanTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -739,13 +723,7 @@ MEAN_VALUE ReadMean(List at)
 
 VARIANCE_VALUE LoadVariance(uint offset)
 {
-#if VARIANCE_BITS < 16
-    const uint perWord = 32 / VARIANCE_BITS;
-    const uint above = (uint)varianceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VARIANCE_BITS);
-    return (VARIANCE_VALUE)above >> (32 - VARIANCE_BITS);
-#else
     return (VARIANCE_VALUE)varianceTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -764,13 +742,7 @@ VARIANCE_VALUE ReadVariance(List at)
 
 SCALE_VALUE LoadScale(uint offset)
 {
-#if SCALE_BITS < 16
-    const uint perWord = 32 / SCALE_BITS;
-    const uint above = (uint)scaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SCALE_BITS);
-    return (SCALE_VALUE)above >> (32 - SCALE_BITS);
-#else
     return (SCALE_VALUE)scaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -789,13 +761,7 @@ SCALE_VALUE ReadScale(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -814,18 +780,7 @@ BIAS_VALUE ReadBias(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)

@@ -50,7 +50,6 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -433,13 +432,7 @@ float Sqrt(float x)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -458,14 +451,7 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
-#if INPUT_GRADIENT_BITS < 16
-    const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
-    return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
-#else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -485,13 +471,7 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 
 MEAN_VALUE LoadMean(uint offset)
 {
-#if MEAN_BITS < 16
-    const uint perWord = 32 / MEAN_BITS;
-    const uint above = (uint)meanTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MEAN_BITS);
-    return (MEAN_VALUE)above >> (32 - MEAN_BITS);
-#else
     return (MEAN_VALUE)meanTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -510,13 +490,7 @@ MEAN_VALUE ReadMean(List at)
 
 VARIANCE_VALUE LoadVariance(uint offset)
 {
-#if VARIANCE_BITS < 16
-    const uint perWord = 32 / VARIANCE_BITS;
-    const uint above = (uint)varianceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VARIANCE_BITS);
-    return (VARIANCE_VALUE)above >> (32 - VARIANCE_BITS);
-#else
     return (VARIANCE_VALUE)varianceTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -535,13 +509,7 @@ VARIANCE_VALUE ReadVariance(List at)
 
 SCALE_VALUE LoadScale(uint offset)
 {
-#if SCALE_BITS < 16
-    const uint perWord = 32 / SCALE_BITS;
-    const uint above = (uint)scaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SCALE_BITS);
-    return (SCALE_VALUE)above >> (32 - SCALE_BITS);
-#else
     return (SCALE_VALUE)scaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -560,18 +528,7 @@ SCALE_VALUE ReadScale(List at)
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
-#if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputGradient(List at)
@@ -590,18 +547,7 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 {
-#if OUTPUT_SCALE_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SCALE_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_SCALE_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_SCALE_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputScaleGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputScaleGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputScaleGradient(List at)
@@ -620,18 +566,7 @@ void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
 
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 {
-#if OUTPUT_BIAS_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BIAS_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BIAS_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_BIAS_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputBiasGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputBiasGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputBiasGradient(List at)

@@ -89,9 +89,6 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -105,15 +102,11 @@ typedef FILTER_STORED LeftBuffer;
 #else
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #endif
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED RightBuffer;
-#else
-typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
-#else
+#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 typedef uint ScratchBuffer;
 #else
@@ -127,7 +120,7 @@ typedef uint4 RightBuffer;
 #else
 typedef INPUT_STORED RightBuffer;
 #endif
-#if PASS >= 2 && OUTPUT_BITS >= 16
+#if PASS >= 2
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
@@ -446,13 +439,9 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
-    return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -471,14 +460,10 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
-#if INPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
     const uint above = (uint)inputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
-#else
-    return (INPUT_ZERO_POINT_VALUE)inputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -498,13 +483,9 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 
 FILTER_VALUE LoadFilter(uint offset)
 {
-#if FILTER_BITS < 16
     const uint perWord = 32 / FILTER_BITS;
     const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
-#else
-    return (FILTER_VALUE)filterTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -523,14 +504,10 @@ FILTER_VALUE ReadFilter(List at)
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 {
-#if FILTER_ZERO_POINT_BITS < 16
     const uint perWord = 32 / FILTER_ZERO_POINT_BITS;
     const uint above = (uint)filterZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
     return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
-#else
-    return (FILTER_ZERO_POINT_VALUE)filterZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -550,18 +527,7 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -913,12 +879,7 @@ int Folded(List at, uint first, uint step)
             const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
             const uint offset = Reached(layer, top, left, isInside);
             if (isInside && isWhole)
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
                 result = With(result, TermOf(LoadInput(offset)) - less, WeightAt(layer, y, x) - weightsLess);
-#else
-                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]),
-                    WeightAt(layer, y, x));
-#endif
             y += down;
             x += across;
             if (x >= width)
@@ -948,12 +909,7 @@ void StoreVector(List at, int totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
-#if OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
     outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
 #endif
 }
 
@@ -979,15 +935,13 @@ void FetchRow(Layer layer, int y, int x, int less, out int terms[vectors * WINDO
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
+#else
         {
             const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
             [unroll]
             for (int b = 0; b < WINDOW_VECTOR; b++)
                 some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
         }
-#else
-            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
@@ -1940,10 +1894,7 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
     [unroll]
     for (e = 0; e < 4; e++)
         elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#elif OUTPUT_VECTOR == 4
+#if OUTPUT_VECTOR == 4
     outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
 #else
     [unroll]

@@ -38,7 +38,6 @@
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
@@ -408,13 +407,7 @@ float Min(float a, float b)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -433,7 +426,6 @@ INPUT_VALUE ReadInput(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -442,9 +434,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -474,18 +463,7 @@ OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 
 void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
 {
-#if OUTPUT_SCALE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint shift = offset % perWord * OUTPUT_SCALE_BITS;
-    const uint mask = (1u << OUTPUT_SCALE_BITS) - 1;
-    InterlockedAnd(outputScaleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputScaleTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputScale(List at)
@@ -504,7 +482,6 @@ void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 {
-#if OUTPUT_ZERO_POINT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -513,9 +490,6 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
     const uint mask = (1u << OUTPUT_ZERO_POINT_BITS) - 1;
     InterlockedAnd(outputZeroPointTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputZeroPointTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputZeroPointTensor[offset] = (OUTPUT_ZERO_POINT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputZeroPoint(List at)

@@ -62,7 +62,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
@@ -697,13 +696,7 @@ float Tanh(float x)
 
 A_VALUE LoadA(uint offset)
 {
-#if A_BITS < 16
-    const uint perWord = 32 / A_BITS;
-    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
-    return (A_VALUE)above >> (32 - A_BITS);
-#else
     return (A_VALUE)aTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -722,13 +715,7 @@ A_VALUE ReadA(List at)
 
 B_VALUE LoadB(uint offset)
 {
-#if B_BITS < 16
-    const uint perWord = 32 / B_BITS;
-    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
-    return (B_VALUE)above >> (32 - B_BITS);
-#else
     return (B_VALUE)bTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -747,13 +734,7 @@ B_VALUE ReadB(List at)
 
 C_VALUE LoadC(uint offset)
 {
-#if C_BITS < 16
-    const uint perWord = 32 / C_BITS;
-    const uint above = (uint)cTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * C_BITS);
-    return (C_VALUE)above >> (32 - C_BITS);
-#else
     return (C_VALUE)cTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -772,18 +753,7 @@ C_VALUE ReadC(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)

@@ -62,7 +62,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
@@ -798,13 +797,7 @@ float Tanh(float x)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -823,13 +816,7 @@ INPUT_VALUE ReadInput(List at)
 
 WEIGHT_VALUE LoadWeight(uint offset)
 {
-#if WEIGHT_BITS < 16
-    const uint perWord = 32 / WEIGHT_BITS;
-    const uint above = (uint)weightTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * WEIGHT_BITS);
-    return (WEIGHT_VALUE)above >> (32 - WEIGHT_BITS);
-#else
     return (WEIGHT_VALUE)weightTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -848,13 +835,7 @@ WEIGHT_VALUE ReadWeight(List at)
 
 RECURRENCE_VALUE LoadRecurrence(uint offset)
 {
-#if RECURRENCE_BITS < 16
-    const uint perWord = 32 / RECURRENCE_BITS;
-    const uint above = (uint)recurrenceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * RECURRENCE_BITS);
-    return (RECURRENCE_VALUE)above >> (32 - RECURRENCE_BITS);
-#else
     return (RECURRENCE_VALUE)recurrenceTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -874,13 +855,7 @@ RECURRENCE_VALUE ReadRecurrence(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -899,14 +874,7 @@ BIAS_VALUE ReadBias(List at)
 
 HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
 {
-#if HIDDEN_INIT_BITS < 16
-    const uint perWord = 32 / HIDDEN_INIT_BITS;
-    const uint above = (uint)hiddenInitTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
-    return (HIDDEN_INIT_VALUE)above >> (32 - HIDDEN_INIT_BITS);
-#else
     return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -926,14 +894,7 @@ HIDDEN_INIT_VALUE ReadHiddenInit(List at)
 
 SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 {
-#if SEQUENCE_LENGTHS_BITS < 16
-    const uint perWord = 32 / SEQUENCE_LENGTHS_BITS;
-    const uint above = (uint)sequenceLengthsTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
-    return (SEQUENCE_LENGTHS_VALUE)above >> (32 - SEQUENCE_LENGTHS_BITS);
-#else
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -953,18 +914,7 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
-#if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
-    const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
-    const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
-    InterlockedAnd(outputSequenceTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputSequenceTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputSequence(List at)
@@ -983,18 +933,7 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
-#if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SINGLE_BITS;
-    const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
-    const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
-    InterlockedAnd(outputSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputSingleTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputSingle(List at)

@@ -53,8 +53,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -63,15 +61,15 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
-typedef INPUT_STORED WindowBuffer;
-#else
+#if WINDOW_VECTOR > 1
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
 #else
+typedef INPUT_STORED WindowBuffer;
+#endif
+#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 #else
 typedef INPUT_STORED WindowBuffer;
@@ -480,13 +478,7 @@ float Pow(float x, float y)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -505,18 +497,7 @@ INPUT_VALUE ReadInput(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -715,7 +696,7 @@ REAL_VALUE Folded(List at, uint first, uint step)
             const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
                 isInside);
             if (isInside)
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
+#if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)));
 #else
                 result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]));
@@ -749,12 +730,7 @@ void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
-#if OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
     outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
 #endif
 }
 
@@ -779,13 +755,6 @@ void FetchRow(Layer layer, int y, int x, out REAL_VALUE terms[vectors * WINDOW_V
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
-        {
-            const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
-            [unroll]
-            for (int b = 0; b < WINDOW_VECTOR; b++)
-                some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
-        }
 #else
             some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif

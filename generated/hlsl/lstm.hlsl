@@ -65,7 +65,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
@@ -824,13 +823,7 @@ float Tanh(float x)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -849,13 +842,7 @@ INPUT_VALUE ReadInput(List at)
 
 WEIGHT_VALUE LoadWeight(uint offset)
 {
-#if WEIGHT_BITS < 16
-    const uint perWord = 32 / WEIGHT_BITS;
-    const uint above = (uint)weightTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * WEIGHT_BITS);
-    return (WEIGHT_VALUE)above >> (32 - WEIGHT_BITS);
-#else
     return (WEIGHT_VALUE)weightTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -874,13 +861,7 @@ WEIGHT_VALUE ReadWeight(List at)
 
 RECURRENCE_VALUE LoadRecurrence(uint offset)
 {
-#if RECURRENCE_BITS < 16
-    const uint perWord = 32 / RECURRENCE_BITS;
-    const uint above = (uint)recurrenceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * RECURRENCE_BITS);
-    return (RECURRENCE_VALUE)above >> (32 - RECURRENCE_BITS);
-#else
     return (RECURRENCE_VALUE)recurrenceTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -900,13 +881,7 @@ RECURRENCE_VALUE ReadRecurrence(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -925,14 +900,7 @@ BIAS_VALUE ReadBias(List at)
 
 HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
 {
-#if HIDDEN_INIT_BITS < 16
-    const uint perWord = 32 / HIDDEN_INIT_BITS;
-    const uint above = (uint)hiddenInitTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
-    return (HIDDEN_INIT_VALUE)above >> (32 - HIDDEN_INIT_BITS);
-#else
     return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -952,14 +920,7 @@ HIDDEN_INIT_VALUE ReadHiddenInit(List at)
 
 CELL_MEM_INIT_VALUE LoadCellMemInit(uint offset)
 {
-#if CELL_MEM_INIT_BITS < 16
-    const uint perWord = 32 / CELL_MEM_INIT_BITS;
-    const uint above = (uint)cellMemInitTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * CELL_MEM_INIT_BITS);
-    return (CELL_MEM_INIT_VALUE)above >> (32 - CELL_MEM_INIT_BITS);
-#else
     return (CELL_MEM_INIT_VALUE)cellMemInitTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -979,14 +940,7 @@ CELL_MEM_INIT_VALUE ReadCellMemInit(List at)
 
 SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 {
-#if SEQUENCE_LENGTHS_BITS < 16
-    const uint perWord = 32 / SEQUENCE_LENGTHS_BITS;
-    const uint above = (uint)sequenceLengthsTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
-    return (SEQUENCE_LENGTHS_VALUE)above >> (32 - SEQUENCE_LENGTHS_BITS);
-#else
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1006,13 +960,7 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 
 PEEPHOLE_VALUE LoadPeephole(uint offset)
 {
-#if PEEPHOLE_BITS < 16
-    const uint perWord = 32 / PEEPHOLE_BITS;
-    const uint above = (uint)peepholeTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PEEPHOLE_BITS);
-    return (PEEPHOLE_VALUE)above >> (32 - PEEPHOLE_BITS);
-#else
     return (PEEPHOLE_VALUE)peepholeTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1031,18 +979,7 @@ PEEPHOLE_VALUE ReadPeephole(List at)
 
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
-#if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
-    const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
-    const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
-    InterlockedAnd(outputSequenceTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputSequenceTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputSequence(List at)
@@ -1061,18 +998,7 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
-#if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SINGLE_BITS;
-    const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
-    const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
-    InterlockedAnd(outputSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputSingleTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputSingle(List at)
@@ -1091,18 +1017,7 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
 
 void StoreOutputCellSingle(uint offset, OUTPUT_CELL_SINGLE_VALUE value)
 {
-#if OUTPUT_CELL_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_CELL_SINGLE_BITS;
-    const uint shift = offset % perWord * OUTPUT_CELL_SINGLE_BITS;
-    const uint mask = (1u << OUTPUT_CELL_SINGLE_BITS) - 1;
-    InterlockedAnd(outputCellSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputCellSingleTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputCellSingleTensor[offset] = (OUTPUT_CELL_SINGLE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputCellSingle(List at)

@@ -49,9 +49,6 @@
 //   OutputTensor: INT32
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -69,7 +66,7 @@ typedef uint4 RightBuffer;
 #else
 typedef B_STORED RightBuffer;
 #endif
-#if PASS >= 1 && OUTPUT_BITS >= 16
+#if PASS >= 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
@@ -235,13 +232,9 @@ int Multiplied(List list)
 
 A_VALUE LoadA(uint offset)
 {
-#if A_BITS < 16
     const uint perWord = 32 / A_BITS;
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
-#else
-    return (A_VALUE)aTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -260,14 +253,10 @@ A_VALUE ReadA(List at)
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
-#if AZERO_POINT_BITS < 16
     const uint perWord = 32 / AZERO_POINT_BITS;
     const uint above = (uint)aZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
     return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
-#else
-    return (AZERO_POINT_VALUE)aZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -287,13 +276,9 @@ AZERO_POINT_VALUE ReadAZeroPoint(List at)
 
 B_VALUE LoadB(uint offset)
 {
-#if B_BITS < 16
     const uint perWord = 32 / B_BITS;
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
-#else
-    return (B_VALUE)bTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -312,14 +297,10 @@ B_VALUE ReadB(List at)
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
-#if BZERO_POINT_BITS < 16
     const uint perWord = 32 / BZERO_POINT_BITS;
     const uint above = (uint)bZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
     return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
-#else
-    return (BZERO_POINT_VALUE)bZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -339,18 +320,7 @@ BZERO_POINT_VALUE ReadBZeroPoint(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1035,10 +1005,7 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
     [unroll]
     for (e = 0; e < 4; e++)
         elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#elif OUTPUT_VECTOR == 4
+#if OUTPUT_VECTOR == 4
     outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
 #else
     [unroll]

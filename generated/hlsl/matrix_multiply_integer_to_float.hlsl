@@ -53,8 +53,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -72,7 +70,7 @@ typedef uint4 RightBuffer;
 #else
 typedef B_STORED RightBuffer;
 #endif
-#if PASS >= 1 && OUTPUT_BITS >= 16
+#if PASS >= 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
@@ -373,13 +371,7 @@ A_VALUE ReadA(List at)
 
 ASCALE_VALUE LoadAScale(uint offset)
 {
-#if ASCALE_BITS < 16
-    const uint perWord = 32 / ASCALE_BITS;
-    const uint above = (uint)aScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ASCALE_BITS);
-    return (ASCALE_VALUE)above >> (32 - ASCALE_BITS);
-#else
     return (ASCALE_VALUE)aScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -450,13 +442,7 @@ B_VALUE ReadB(List at)
 
 BSCALE_VALUE LoadBScale(uint offset)
 {
-#if BSCALE_BITS < 16
-    const uint perWord = 32 / BSCALE_BITS;
-    const uint above = (uint)bScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BSCALE_BITS);
-    return (BSCALE_VALUE)above >> (32 - BSCALE_BITS);
-#else
     return (BSCALE_VALUE)bScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -502,13 +488,7 @@ BZERO_POINT_VALUE ReadBZeroPoint(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -527,18 +507,7 @@ BIAS_VALUE ReadBias(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1294,10 +1263,7 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
     [unroll]
     for (e = 0; e < 4; e++)
         elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#elif OUTPUT_VECTOR == 4
+#if OUTPUT_VECTOR == 4
     outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
 #else
     [unroll]

@@ -56,11 +56,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   X_LOWEST   least value of InputTensor's data type
-//   X_HIGHEST  its greatest value
-//   X_FLOATS   1 if the elements are floats, else 0
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -70,15 +65,15 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 2
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
-typedef INPUT_STORED WindowBuffer;
-#else
+#if WINDOW_VECTOR > 1 && INPUT_BITS >= 16
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
 #else
+typedef INPUT_STORED WindowBuffer;
+#endif
+#if OUTPUT_VECTOR > 1 && OUTPUT_BITS >= 16
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 #else
 typedef INPUT_STORED WindowBuffer;
@@ -374,18 +369,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 {
-#if OUTPUT_INDICES_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_INDICES_BITS;
-    const uint shift = offset % perWord * OUTPUT_INDICES_BITS;
-    const uint mask = (1u << OUTPUT_INDICES_BITS) - 1;
-    InterlockedAnd(outputIndicesTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputIndicesTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputIndicesTensor[offset] = (OUTPUT_INDICES_STORED)value;
-#endif
 }
 
 uint OffsetInOutputIndices(List at)
@@ -740,7 +724,8 @@ void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
+#else
+#if INPUT_BITS < 16
         {
             const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
             [unroll]
@@ -749,6 +734,7 @@ void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_
         }
 #else
             some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+#endif
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)

@@ -23,9 +23,6 @@
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -191,13 +188,7 @@ INPUT_VALUE ReadInput(List at)
 
 INDICES_VALUE LoadIndices(uint offset)
 {
-#if INDICES_BITS < 16
-    const uint perWord = 32 / INDICES_BITS;
-    const uint above = (uint)indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
-    return (INDICES_VALUE)above >> (32 - INDICES_BITS);
-#else
     return (INDICES_VALUE)indicesTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor

@@ -92,7 +92,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -503,13 +502,7 @@ uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 QUERY_VALUE LoadQuery(uint offset)
 {
-#if QUERY_BITS < 16
-    const uint perWord = 32 / QUERY_BITS;
-    const uint above = (uint)queryTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * QUERY_BITS);
-    return (QUERY_VALUE)above >> (32 - QUERY_BITS);
-#else
     return (QUERY_VALUE)queryTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -528,13 +521,7 @@ QUERY_VALUE ReadQuery(List at)
 
 KEY_VALUE LoadKey(uint offset)
 {
-#if KEY_BITS < 16
-    const uint perWord = 32 / KEY_BITS;
-    const uint above = (uint)keyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * KEY_BITS);
-    return (KEY_VALUE)above >> (32 - KEY_BITS);
-#else
     return (KEY_VALUE)keyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -553,13 +540,7 @@ KEY_VALUE ReadKey(List at)
 
 VALUE_VALUE LoadValue(uint offset)
 {
-#if VALUE_BITS < 16
-    const uint perWord = 32 / VALUE_BITS;
-    const uint above = (uint)valueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VALUE_BITS);
-    return (VALUE_VALUE)above >> (32 - VALUE_BITS);
-#else
     return (VALUE_VALUE)valueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -578,14 +559,7 @@ VALUE_VALUE ReadValue(List at)
 
 STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
 {
-#if STACKED_QUERY_KEY_BITS < 16
-    const uint perWord = 32 / STACKED_QUERY_KEY_BITS;
-    const uint above = (uint)stackedQueryKeyTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_BITS);
-    return (STACKED_QUERY_KEY_VALUE)above >> (32 - STACKED_QUERY_KEY_BITS);
-#else
     return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -605,14 +579,7 @@ STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
 
 STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
 {
-#if STACKED_KEY_VALUE_BITS < 16
-    const uint perWord = 32 / STACKED_KEY_VALUE_BITS;
-    const uint above = (uint)stackedKeyValueTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * STACKED_KEY_VALUE_BITS);
-    return (STACKED_KEY_VALUE_VALUE)above >> (32 - STACKED_KEY_VALUE_BITS);
-#else
     return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -632,14 +599,7 @@ STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
 
 STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
 {
-#if STACKED_QUERY_KEY_VALUE_BITS < 16
-    const uint perWord = 32 / STACKED_QUERY_KEY_VALUE_BITS;
-    const uint above = (uint)stackedQueryKeyValueTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_VALUE_BITS);
-    return (STACKED_QUERY_KEY_VALUE_VALUE)above >> (32 - STACKED_QUERY_KEY_VALUE_BITS);
-#else
     return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -659,13 +619,7 @@ STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -684,13 +638,7 @@ BIAS_VALUE ReadBias(List at)
 
 MASK_VALUE LoadMask(uint offset)
 {
-#if MASK_BITS < 16
-    const uint perWord = 32 / MASK_BITS;
-    const uint above = (uint)maskTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MASK_BITS);
-    return (MASK_VALUE)above >> (32 - MASK_BITS);
-#else
     return (MASK_VALUE)maskTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -709,14 +657,7 @@ MASK_VALUE ReadMask(List at)
 
 RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
 {
-#if RELATIVE_POSITION_BIAS_BITS < 16
-    const uint perWord = 32 / RELATIVE_POSITION_BIAS_BITS;
-    const uint above = (uint)relativePositionBiasTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * RELATIVE_POSITION_BIAS_BITS);
-    return (RELATIVE_POSITION_BIAS_VALUE)above >> (32 - RELATIVE_POSITION_BIAS_BITS);
-#else
     return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -736,13 +677,7 @@ RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
 
 PAST_KEY_VALUE LoadPastKey(uint offset)
 {
-#if PAST_KEY_BITS < 16
-    const uint perWord = 32 / PAST_KEY_BITS;
-    const uint above = (uint)pastKeyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_KEY_BITS);
-    return (PAST_KEY_VALUE)above >> (32 - PAST_KEY_BITS);
-#else
     return (PAST_KEY_VALUE)pastKeyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -761,13 +696,7 @@ PAST_KEY_VALUE ReadPastKey(List at)
 
 PAST_VALUE_VALUE LoadPastValue(uint offset)
 {
-#if PAST_VALUE_BITS < 16
-    const uint perWord = 32 / PAST_VALUE_BITS;
-    const uint above = (uint)pastValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_VALUE_BITS);
-    return (PAST_VALUE_VALUE)above >> (32 - PAST_VALUE_BITS);
-#else
     return (PAST_VALUE_VALUE)pastValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -787,14 +716,7 @@ PAST_VALUE_VALUE ReadPastValue(List at)
 
 PAST_SEQUENCE_LENGTHS_VALUE LoadPastSequenceLengths(uint offset)
 {
-#if PAST_SEQUENCE_LENGTHS_BITS < 16
-    const uint perWord = 32 / PAST_SEQUENCE_LENGTHS_BITS;
-    const uint above = (uint)pastSequenceLengthsTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * PAST_SEQUENCE_LENGTHS_BITS);
-    return (PAST_SEQUENCE_LENGTHS_VALUE)above >> (32 - PAST_SEQUENCE_LENGTHS_BITS);
-#else
     return (PAST_SEQUENCE_LENGTHS_VALUE)pastSequenceLengthsTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -814,18 +736,7 @@ PAST_SEQUENCE_LENGTHS_VALUE ReadPastSequenceLengths(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -844,14 +755,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 OUTPUT_PRESENT_KEY_VALUE LoadOutputPresentKey(uint offset)
 {
-#if OUTPUT_PRESENT_KEY_BITS < 16
-    const uint perWord = 32 / OUTPUT_PRESENT_KEY_BITS;
-    const uint above = (uint)outputPresentKeyTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_PRESENT_KEY_BITS);
-    return (OUTPUT_PRESENT_KEY_VALUE)above >> (32 - OUTPUT_PRESENT_KEY_BITS);
-#else
     return (OUTPUT_PRESENT_KEY_VALUE)outputPresentKeyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -871,18 +775,7 @@ OUTPUT_PRESENT_KEY_VALUE ReadOutputPresentKey(List at)
 
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 {
-#if OUTPUT_PRESENT_KEY_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_PRESENT_KEY_BITS;
-    const uint shift = offset % perWord * OUTPUT_PRESENT_KEY_BITS;
-    const uint mask = (1u << OUTPUT_PRESENT_KEY_BITS) - 1;
-    InterlockedAnd(outputPresentKeyTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputPresentKeyTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
-#endif
 }
 
 uint OffsetInOutputPresentKey(List at)
@@ -901,14 +794,7 @@ void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
 
 OUTPUT_PRESENT_VALUE_VALUE LoadOutputPresentValue(uint offset)
 {
-#if OUTPUT_PRESENT_VALUE_BITS < 16
-    const uint perWord = 32 / OUTPUT_PRESENT_VALUE_BITS;
-    const uint above = (uint)outputPresentValueTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_PRESENT_VALUE_BITS);
-    return (OUTPUT_PRESENT_VALUE_VALUE)above >> (32 - OUTPUT_PRESENT_VALUE_BITS);
-#else
     return (OUTPUT_PRESENT_VALUE_VALUE)outputPresentValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -928,18 +814,7 @@ OUTPUT_PRESENT_VALUE_VALUE ReadOutputPresentValue(List at)
 
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 {
-#if OUTPUT_PRESENT_VALUE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_PRESENT_VALUE_BITS;
-    const uint shift = offset % perWord * OUTPUT_PRESENT_VALUE_BITS;
-    const uint mask = (1u << OUTPUT_PRESENT_VALUE_BITS) - 1;
-    InterlockedAnd(outputPresentValueTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputPresentValueTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputPresentValueTensor[offset] = (OUTPUT_PRESENT_VALUE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputPresentValue(List at)

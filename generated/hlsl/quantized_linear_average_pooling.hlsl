@@ -61,8 +61,6 @@
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -72,16 +70,8 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED WindowBuffer;
-#else
-typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputBuffer;
-#else
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#endif
 #else
 typedef INPUT_STORED WindowBuffer;
 typedef OUTPUT_STORED OutputBuffer;
@@ -489,13 +479,9 @@ float RoundedQuotient(float x, float y)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
-    return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -514,14 +500,7 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_SCALE_VALUE LoadInputScale(uint offset)
 {
-#if INPUT_SCALE_BITS < 16
-    const uint perWord = 32 / INPUT_SCALE_BITS;
-    const uint above = (uint)inputScaleTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_SCALE_BITS);
-    return (INPUT_SCALE_VALUE)above >> (32 - INPUT_SCALE_BITS);
-#else
     return (INPUT_SCALE_VALUE)inputScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -541,14 +520,10 @@ INPUT_SCALE_VALUE ReadInputScale(List at)
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
-#if INPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
     const uint above = (uint)inputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
-#else
-    return (INPUT_ZERO_POINT_VALUE)inputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -568,14 +543,7 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 
 OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 {
-#if OUTPUT_SCALE_BITS < 16
-    const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint above = (uint)outputScaleTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
-    return (OUTPUT_SCALE_VALUE)above >> (32 - OUTPUT_SCALE_BITS);
-#else
     return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -595,14 +563,10 @@ OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
-#if OUTPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
     const uint above = (uint)outputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
-#else
-    return (OUTPUT_ZERO_POINT_VALUE)outputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -622,7 +586,6 @@ OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -631,9 +594,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1072,11 +1032,7 @@ int64_t Folded(List at, uint first, uint step)
             const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
                 isInside);
             if (isInside)
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
                 result = With(result, TermOf(LoadInput(offset)) - less);
-#else
-                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]));
-#endif
             y += down;
             x += across;
             if (x >= width)
@@ -1106,12 +1062,8 @@ void StoreVector(List at, int64_t totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
-#if OUTPUT_BITS < 16
     const uint4 bytes = (uint4)elements & 0xff;
     outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
-    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
 #endif
 }
 
@@ -1137,15 +1089,13 @@ void FetchRow(Layer layer, int y, int x, int less, out int64_t terms[vectors * W
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
+#else
         {
             const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
             [unroll]
             for (int b = 0; b < WINDOW_VECTOR; b++)
                 some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
         }
-#else
-            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)

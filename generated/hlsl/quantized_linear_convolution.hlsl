@@ -100,8 +100,6 @@
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -116,16 +114,8 @@ typedef FILTER_STORED LeftBuffer;
 #else
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #endif
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED RightBuffer;
-#else
-typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputBuffer;
-#else
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#endif
 typedef uint ScratchBuffer;
 #else
 #if PASS == 2 && LEFT_VECTOR == 16
@@ -138,11 +128,7 @@ typedef uint4 RightBuffer;
 #else
 typedef INPUT_STORED RightBuffer;
 #endif
-#if PASS >= 2 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
 typedef OUTPUT_STORED OutputBuffer;
-#endif
 #if PASS == 4
 typedef vector<uint, RIGHT_VECTOR / 4> ScratchBuffer;
 #elif PASS >= 2
@@ -717,13 +703,9 @@ float RoundedQuotient(float x, float y)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
-    return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -742,14 +724,7 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_SCALE_VALUE LoadInputScale(uint offset)
 {
-#if INPUT_SCALE_BITS < 16
-    const uint perWord = 32 / INPUT_SCALE_BITS;
-    const uint above = (uint)inputScaleTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_SCALE_BITS);
-    return (INPUT_SCALE_VALUE)above >> (32 - INPUT_SCALE_BITS);
-#else
     return (INPUT_SCALE_VALUE)inputScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -769,14 +744,10 @@ INPUT_SCALE_VALUE ReadInputScale(List at)
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
-#if INPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
     const uint above = (uint)inputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
-#else
-    return (INPUT_ZERO_POINT_VALUE)inputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -796,13 +767,9 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 
 FILTER_VALUE LoadFilter(uint offset)
 {
-#if FILTER_BITS < 16
     const uint perWord = 32 / FILTER_BITS;
     const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
-#else
-    return (FILTER_VALUE)filterTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -821,14 +788,7 @@ FILTER_VALUE ReadFilter(List at)
 
 FILTER_SCALE_VALUE LoadFilterScale(uint offset)
 {
-#if FILTER_SCALE_BITS < 16
-    const uint perWord = 32 / FILTER_SCALE_BITS;
-    const uint above = (uint)filterScaleTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * FILTER_SCALE_BITS);
-    return (FILTER_SCALE_VALUE)above >> (32 - FILTER_SCALE_BITS);
-#else
     return (FILTER_SCALE_VALUE)filterScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -848,14 +808,10 @@ FILTER_SCALE_VALUE ReadFilterScale(List at)
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 {
-#if FILTER_ZERO_POINT_BITS < 16
     const uint perWord = 32 / FILTER_ZERO_POINT_BITS;
     const uint above = (uint)filterZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
     return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
-#else
-    return (FILTER_ZERO_POINT_VALUE)filterZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -875,13 +831,7 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -900,14 +850,7 @@ BIAS_VALUE ReadBias(List at)
 
 OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 {
-#if OUTPUT_SCALE_BITS < 16
-    const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint above = (uint)outputScaleTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
-    return (OUTPUT_SCALE_VALUE)above >> (32 - OUTPUT_SCALE_BITS);
-#else
     return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -927,14 +870,10 @@ OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
-#if OUTPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
     const uint above = (uint)outputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
-#else
-    return (OUTPUT_ZERO_POINT_VALUE)outputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -954,7 +893,6 @@ OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -963,9 +901,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1475,12 +1410,7 @@ int Folded(List at, uint first, uint step)
             const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
             const uint offset = Reached(layer, top, left, isInside);
             if (isInside && isWhole)
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
                 result = With(result, TermOf(LoadInput(offset)) - less, WeightAt(layer, y, x) - weightsLess);
-#else
-                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]),
-                    WeightAt(layer, y, x));
-#endif
             y += down;
             x += across;
             if (x >= width)
@@ -1510,12 +1440,8 @@ void StoreVector(List at, int totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
-#if OUTPUT_BITS < 16
     const uint4 bytes = (uint4)elements & 0xff;
     outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
-    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
 #endif
 }
 
@@ -1541,15 +1467,13 @@ void FetchRow(Layer layer, int y, int x, int less, out int terms[vectors * WINDO
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
+#else
         {
             const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
             [unroll]
             for (int b = 0; b < WINDOW_VECTOR; b++)
                 some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
         }
-#else
-            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
@@ -2506,11 +2430,9 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
     [unroll]
     for (e = 0; e < 4; e++)
         elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
+#if OUTPUT_VECTOR == 4
     const uint4 bytes = (uint4)elements & 0xff;
     outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#elif OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)

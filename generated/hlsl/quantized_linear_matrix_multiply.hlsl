@@ -58,8 +58,6 @@
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -78,11 +76,7 @@ typedef uint4 RightBuffer;
 #else
 typedef B_STORED RightBuffer;
 #endif
-#if PASS >= 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
 typedef OUTPUT_STORED OutputBuffer;
-#endif
 #if PASS >= 1
 typedef uint4 ScratchBuffer;
 #else
@@ -485,13 +479,9 @@ float RoundedQuotient(float x, float y)
 
 A_VALUE LoadA(uint offset)
 {
-#if A_BITS < 16
     const uint perWord = 32 / A_BITS;
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
-#else
-    return (A_VALUE)aTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -510,13 +500,7 @@ A_VALUE ReadA(List at)
 
 ASCALE_VALUE LoadAScale(uint offset)
 {
-#if ASCALE_BITS < 16
-    const uint perWord = 32 / ASCALE_BITS;
-    const uint above = (uint)aScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ASCALE_BITS);
-    return (ASCALE_VALUE)above >> (32 - ASCALE_BITS);
-#else
     return (ASCALE_VALUE)aScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -535,14 +519,10 @@ ASCALE_VALUE ReadAScale(List at)
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
-#if AZERO_POINT_BITS < 16
     const uint perWord = 32 / AZERO_POINT_BITS;
     const uint above = (uint)aZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
     return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
-#else
-    return (AZERO_POINT_VALUE)aZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -562,13 +542,9 @@ AZERO_POINT_VALUE ReadAZeroPoint(List at)
 
 B_VALUE LoadB(uint offset)
 {
-#if B_BITS < 16
     const uint perWord = 32 / B_BITS;
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
-#else
-    return (B_VALUE)bTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -587,13 +563,7 @@ B_VALUE ReadB(List at)
 
 BSCALE_VALUE LoadBScale(uint offset)
 {
-#if BSCALE_BITS < 16
-    const uint perWord = 32 / BSCALE_BITS;
-    const uint above = (uint)bScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BSCALE_BITS);
-    return (BSCALE_VALUE)above >> (32 - BSCALE_BITS);
-#else
     return (BSCALE_VALUE)bScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -612,14 +582,10 @@ BSCALE_VALUE ReadBScale(List at)
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
-#if BZERO_POINT_BITS < 16
     const uint perWord = 32 / BZERO_POINT_BITS;
     const uint above = (uint)bZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
     return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
-#else
-    return (BZERO_POINT_VALUE)bZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -639,14 +605,7 @@ BZERO_POINT_VALUE ReadBZeroPoint(List at)
 
 OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 {
-#if OUTPUT_SCALE_BITS < 16
-    const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint above = (uint)outputScaleTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
-    return (OUTPUT_SCALE_VALUE)above >> (32 - OUTPUT_SCALE_BITS);
-#else
     return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -666,14 +625,10 @@ OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
-#if OUTPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
     const uint above = (uint)outputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
-#else
-    return (OUTPUT_ZERO_POINT_VALUE)outputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -693,7 +648,6 @@ OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -702,9 +656,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1542,11 +1493,9 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
     [unroll]
     for (e = 0; e < 4; e++)
         elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
+#if OUTPUT_VECTOR == 4
     const uint4 bytes = (uint4)elements & 0xff;
     outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#elif OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)

@@ -49,7 +49,6 @@
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
@@ -68,10 +67,10 @@ typedef INPUT_STORED SourceBuffer;
 #else
 typedef vector<INPUT_STORED, SOURCE_VECTOR> SourceBuffer;
 #endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
-#else
+#if OUTPUT_VECTOR > 1 && OUTPUT_BITS >= 16
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<SourceBuffer> inputTensor : register(t0);
@@ -766,7 +765,8 @@ void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
         {
 #if OUTPUT_VECTOR == 1
             StoreOutput(place + x * stride, values[j]);
-#elif OUTPUT_BITS < 16
+#else
+#if OUTPUT_BITS < 16
             outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8
                 | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
 #else
@@ -775,6 +775,7 @@ void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
             for (uint k = 0; k < OUTPUT_VECTOR; k++)
                 some[k] = (OUTPUT_STORED)values[j + k];
             outputTensor[(place + x) / OUTPUT_VECTOR] = some;
+#endif
 #endif
         }
     }

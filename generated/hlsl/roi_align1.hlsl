@@ -27,7 +27,6 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   LANES      elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -504,13 +503,7 @@ float Min(float a, float b)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 typedef vector<float, LANES> Lanes;
@@ -535,13 +528,7 @@ Lanes ReadLanesInput(List at)
 
 ROI_VALUE LoadROI(uint offset)
 {
-#if ROI_BITS < 16
-    const uint perWord = 32 / ROI_BITS;
-    const uint above = (uint)rOITensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ROI_BITS);
-    return (ROI_VALUE)above >> (32 - ROI_BITS);
-#else
     return (ROI_VALUE)rOITensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -560,14 +547,7 @@ ROI_VALUE ReadROI(List at)
 
 BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 {
-#if BATCH_INDICES_BITS < 16
-    const uint perWord = 32 / BATCH_INDICES_BITS;
-    const uint above = (uint)batchIndicesTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
-    return (BATCH_INDICES_VALUE)above >> (32 - BATCH_INDICES_BITS);
-#else
     return (BATCH_INDICES_VALUE)batchIndicesTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -587,18 +567,7 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)

@@ -39,7 +39,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -595,13 +594,7 @@ float Min(float a, float b)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -620,14 +613,7 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
-#if INPUT_GRADIENT_BITS < 16
-    const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
-    return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
-#else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -647,13 +633,7 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 
 ROI_VALUE LoadROI(uint offset)
 {
-#if ROI_BITS < 16
-    const uint perWord = 32 / ROI_BITS;
-    const uint above = (uint)rOITensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ROI_BITS);
-    return (ROI_VALUE)above >> (32 - ROI_BITS);
-#else
     return (ROI_VALUE)rOITensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -672,14 +652,7 @@ ROI_VALUE ReadROI(List at)
 
 BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 {
-#if BATCH_INDICES_BITS < 16
-    const uint perWord = 32 / BATCH_INDICES_BITS;
-    const uint above = (uint)batchIndicesTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
-    return (BATCH_INDICES_VALUE)above >> (32 - BATCH_INDICES_BITS);
-#else
     return (BATCH_INDICES_VALUE)batchIndicesTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -699,18 +672,7 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
-#if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputGradient(List at)
@@ -729,18 +691,7 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 
 void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 {
-#if OUTPUT_ROIGRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_ROIGRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_ROIGRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_ROIGRADIENT_BITS) - 1;
-    InterlockedAnd(outputROIGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputROIGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputROIGradientTensor[offset] = (OUTPUT_ROIGRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputROIGradient(List at)

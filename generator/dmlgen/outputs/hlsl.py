@@ -49,6 +49,16 @@ class Tensor:
     bits: tuple[int, ...]
     values: frozenset[str]
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether it may have elements of which a word holds several."""
+        return any(bits < 16 for bits in self.bits)
+
+    @property
+    def is_unpacked(self) -> bool:
+        """Whether it may have others."""
+        return any(bits >= 16 for bits in self.bits)
+
 
 @dataclass(frozen=True)
 class Gather:

@@ -1,12 +1,12 @@
-"""Functions and structs of a shader: those that nothing reaches are left out.
+"""Functions, structs and macros of a shader: those that nothing reaches are left out.
 
-Templates have whole libraries, of which a shader needs a few functions.
+Templates have whole libraries, of which a shader needs a few functions. Macros are described in its head.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -22,6 +22,9 @@ _WORD = re.compile(r"\w+")
 _EMPTY = re.compile(r"^#if.*\n+(?:#else\n+)?#endif\n\n*", re.MULTILINE)
 _EMPTY_ELSE = re.compile(r"^#else\n+(?=#endif$)", re.MULTILINE)
 _ENTRY = "CSMain"
+_MACRO = re.compile(r"//   (?:  )?(X(?=_))?([A-Z_][A-Z0-9_]*) ")
+_MORE = "//              "
+"""What a line starts with that goes on about a macro."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +39,11 @@ class _Definition:
 
 
 def reached(data: bytes) -> bytes:
-    """The text without functions that are not called from the entry point, and structs that are not named.
+    """The text without functions that are not called from the entry point, structs that are not named, and
+    what its head says about macros that are not named.
 
-    Of overloads, those are left out that take a struct of which there is none.
+    Of overloads, those are left out that take a struct of which there is none. A macro X_NAME is one of
+    several that end in _NAME.
     """
     text = data.decode()
     lines = text.split("\n")
@@ -54,6 +59,7 @@ def reached(data: bytes) -> bytes:
         words.update(*(one.words for one in found))
     for one in reversed(waiting):
         _remove(lines, one.first, one.end)
+    _forget(lines, words)
     return _EMPTY_ELSE.sub("", _EMPTY.sub("", "\n".join(lines))).encode()
 
 
@@ -88,3 +94,19 @@ def _remove(lines: list[str], first: int, end: int) -> None:
             del lines[first]
     if not lines[first] and not lines[first - 1]:
         del lines[first]
+
+
+def _forget(lines: list[str], words: Collection[str]) -> None:
+    """Removes what the head says about macros that are not among the words."""
+    number = 0
+    while lines[number]:  # ends: there is an empty line after the head
+        found = _MACRO.match(lines[number])
+        named = found is None or any(
+            word.endswith(found[2]) if found[1] else word == found[2] for word in words
+        )
+        if named:
+            number += 1
+            continue
+        del lines[number]
+        while lines[number].startswith(_MORE):
+            del lines[number]
