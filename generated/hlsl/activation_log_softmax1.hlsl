@@ -45,10 +45,7 @@
 #define ABREAST 1
 #define ALONG VECTOR
 #endif
-#define CHOOSES (0)  // the result is an element's index
-#define RANKS (0 || CHOOSES)  // elements are compared by rank
 #define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
-#define SHIFTS (1)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
 {
@@ -62,27 +59,13 @@ struct Dimension
     uint reserved1;
 };
 
-#if !RANKS
 typedef INPUT_VALUE StateValue;
-#elif INPUT_BITS == 64
-typedef uint64_t StateValue;
-#else
-typedef uint StateValue;
-#endif
 
 // Partial result of a set
 struct State
 {
     StateValue value;
-#if SHIFTS
     INPUT_VALUE shift;
-#endif
-#if CHOOSES
-    uint index;
-#if INPUT_BITS == 64
-    uint reserved;
-#endif
-#endif
 };
 
 #if VECTOR > 1
@@ -360,6 +343,7 @@ float Log(float x)
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
 #endif
+
 StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
 INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
@@ -370,44 +354,28 @@ INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z)
 }
 OUTPUT_VALUE Each(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return x - z - y; }
 
-#if SHIFTS
 // The shift as the functions receive it: 0 in place of an infinity
 INPUT_VALUE Finite(INPUT_VALUE shift)
 {
     return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
 }
-#endif
 
 // Combines the partial results of two parts of a set, or only their shifts
 State Combine(bool shiftOnly, State a, State b)
 {
-#if CHOOSES
-    if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
-        return b;
-    return a;
-#else
-#if SHIFTS
     if (shiftOnly)
     {
         a.shift = Shift(a.shift, b.shift);
         return a;
     }
-#endif
     a.value = Merge(a.value, b.value);
     return a;
-#endif
 }
 
 // The same where all elements of b come after those of a
 State Append(bool shiftOnly, State a, State b)
 {
-#if CHOOSES
-    if (DECREASING ? a.value <= b.value : a.value < b.value)
-        return b;
-    return a;
-#else
     return Combine(shiftOnly, a, b);
-#endif
 }
 
 typedef INPUT_VALUE Item;
@@ -415,17 +383,12 @@ typedef INPUT_VALUE Item;
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-#if SHIFTS
     if (shiftOnly)
     {
         state.shift = item;
         return state;
     }
-#endif
     state.value = Map(item, shift);
-#if CHOOSES
-    state.index = index;
-#endif
     return state;
 }
 
@@ -489,10 +452,8 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
         for (uint s = 0; s < ABREAST; s++)
         {
             State state = partials[(part * sets + share.set) * ABREAST + s];
-#if SHIFTS
             if (!shiftOnly)
                 state.value = Move(state.value, Finite(state.shift), shifts.of[s]);
-#endif
             if (part == share.lane)
                 total.of[s] = state;
             else
@@ -635,12 +596,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     uint s;
     Shifts shifts = (Shifts)0;
-#if SHIFTS
     const States shifted = Join(true, Gather(true, share, shifts, whole), thread, lane, lanes);
     [unroll]
     for (s = 0; s < ABREAST; s++)
         shifts.of[s] = Finite(shifted.of[s].shift);
-#endif
     const States states = Join(false, Gather(false, share, shifts, whole), thread, lane, lanes);
     if (set >= sets)
         return;
@@ -652,18 +611,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (s = 0; s < ABREAST; s++)
     {
         State state = states.of[s];
-#if SHIFTS
         state.shift = shifted.of[s].shift;
-#endif
         outputTensor[(part * sets + set) * ABREAST + s] = state;
     }
 #else
     Shifts results = (Shifts)0;
-#if !CHOOSES
     [unroll]
     for (s = 0; s < ABREAST; s++)
         results.of[s] = Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count);
-#endif
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
 #if !WHOLE
@@ -680,12 +635,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             for (uint k = 0; k < VECTOR; k++)
             {
                 const uint s = k / ALONG;
-#if CHOOSES
-                const INPUT_VALUE chosen = item * ALONG + k % ALONG == states.of[s].index ? 1 : 0;
-                values[k] = Each(whole[u][k], chosen, shifts.of[s]);
-#else
                 values[k] = Each(whole[u][k], results.of[s], shifts.of[s]);
-#endif
             }
             Store(position.output + LocateVector(item).output, values);
         }

@@ -45,10 +45,7 @@
 #define ABREAST 1
 #define ALONG VECTOR
 #endif
-#define CHOOSES (0)  // the result is an element's index
-#define RANKS (0 || CHOOSES)  // elements are compared by rank
 #define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
-#define SHIFTS (1)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
 {
@@ -62,27 +59,13 @@ struct Dimension
     uint reserved1;
 };
 
-#if !RANKS
 typedef INPUT_VALUE StateValue;
-#elif INPUT_BITS == 64
-typedef uint64_t StateValue;
-#else
-typedef uint StateValue;
-#endif
 
 // Partial result of a set
 struct State
 {
     StateValue value;
-#if SHIFTS
     INPUT_VALUE shift;
-#endif
-#if CHOOSES
-    uint index;
-#if INPUT_BITS == 64
-    uint reserved;
-#endif
-#endif
 };
 
 #if VECTOR > 1
@@ -266,6 +249,7 @@ float ExpShifted(float x)
     return IsNan(x) || x > 0.0f ? x : isLow ? 0.0f : power;
 }
 #endif
+
 StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return ExpShifted(x - y); }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
 INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Quotient((INPUT_VALUE)1, x); }
@@ -276,44 +260,28 @@ INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z)
 }
 OUTPUT_VALUE EachMapped(INPUT_VALUE x, INPUT_VALUE y) { return x * y; }
 
-#if SHIFTS
 // The shift as the functions receive it: 0 in place of an infinity
 INPUT_VALUE Finite(INPUT_VALUE shift)
 {
     return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
 }
-#endif
 
 // Combines the partial results of two parts of a set, or only their shifts
 State Combine(bool shiftOnly, State a, State b)
 {
-#if CHOOSES
-    if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
-        return b;
-    return a;
-#else
-#if SHIFTS
     if (shiftOnly)
     {
         a.shift = Shift(a.shift, b.shift);
         return a;
     }
-#endif
     a.value = Merge(a.value, b.value);
     return a;
-#endif
 }
 
 // The same where all elements of b come after those of a
 State Append(bool shiftOnly, State a, State b)
 {
-#if CHOOSES
-    if (DECREASING ? a.value <= b.value : a.value < b.value)
-        return b;
-    return a;
-#else
     return Combine(shiftOnly, a, b);
-#endif
 }
 
 typedef INPUT_VALUE Item;
@@ -321,17 +289,12 @@ typedef INPUT_VALUE Item;
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-#if SHIFTS
     if (shiftOnly)
     {
         state.shift = item;
         return state;
     }
-#endif
     state.value = item;
-#if CHOOSES
-    state.index = index;
-#endif
     return state;
 }
 
@@ -406,10 +369,8 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
         for (uint s = 0; s < ABREAST; s++)
         {
             State state = partials[(part * sets + share.set) * ABREAST + s];
-#if SHIFTS
             if (!shiftOnly)
                 state.value = Move(state.value, Finite(state.shift), shifts.of[s]);
-#endif
             if (part == share.lane)
                 total.of[s] = state;
             else
@@ -554,12 +515,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     uint s;
     Shifts shifts = (Shifts)0;
-#if SHIFTS
     const States shifted = Join(true, Gather(true, share, shifts, whole), thread, lane, lanes);
     [unroll]
     for (s = 0; s < ABREAST; s++)
         shifts.of[s] = Finite(shifted.of[s].shift);
-#endif
 #if WHOLE
     MapBlock(shifts, whole);
 #endif
@@ -574,18 +533,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (s = 0; s < ABREAST; s++)
     {
         State state = states.of[s];
-#if SHIFTS
         state.shift = shifted.of[s].shift;
-#endif
         outputTensor[(part * sets + set) * ABREAST + s] = state;
     }
 #else
     Shifts results = (Shifts)0;
-#if !CHOOSES
     [unroll]
     for (s = 0; s < ABREAST; s++)
         results.of[s] = Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count);
-#endif
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
 #if !WHOLE
@@ -603,12 +558,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             for (uint k = 0; k < VECTOR; k++)
             {
                 const uint s = k / ALONG;
-#if CHOOSES
-                const INPUT_VALUE chosen = item * ALONG + k % ALONG == states.of[s].index ? 1 : 0;
-                values[k] = Each(whole[u][k], chosen, shifts.of[s]);
-#else
                 values[k] = EachMapped(whole[u][k], results.of[s]);
-#endif
             }
             Store(position.output + LocateVector(item).output, values);
         }
