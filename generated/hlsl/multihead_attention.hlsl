@@ -65,7 +65,7 @@
 //   VALUE_LANES  threads that share a value: a power of 2
 //   VALUE_VECTORS  vectors of a value that each of them loads
 //   VALUE_FETCHES  values that a thread loads at once
-//   LATER      1 in passes that write keys or values only from row queryPlaces[1][0] on, because attention reads the
+//   LATER      1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the
 //              earlier rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or
@@ -99,6 +99,8 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#define PAST_ROWS queryPlaces[1][0]  // rows of keys and values that precede the current ones
+#define PARTS_FIRST outputPlaces[1][0]  // where partial results start in scratch, in vectors
 #if MATRIX_UNITS || BY_PARTS
 #define VECTOR_READ(type) uint4  // eight halves or four floats
 #else
@@ -1236,7 +1238,7 @@ uint2 KeyFirsts(List head)
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / 8];
 #endif
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
@@ -1253,7 +1255,7 @@ uint2 ValueFirsts(List head)
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / 8];
 #endif
     return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
@@ -2089,7 +2091,7 @@ uint2 KeyFirsts(List head)
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / VECTOR];
 #endif
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
@@ -2106,7 +2108,7 @@ uint2 ValueFirsts(List head)
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / VECTOR];
 #endif
     return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
@@ -2191,7 +2193,7 @@ float ShiftOf(float greatest)
 uint PlaceOfPart(uint number, uint part)
 {
     const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
-    return (uint)outputPlaces[1][0] + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+    return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
 }
 
 #if JOINS
@@ -2628,7 +2630,7 @@ uint2 KeyFirsts(List head)
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / SCRATCH_VECTOR];
 #endif
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
@@ -2645,7 +2647,7 @@ uint2 ValueFirsts(List head)
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / SCRATCH_VECTOR];
 #endif
     return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
@@ -3110,7 +3112,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     List at = Numbered(first + item);
 #endif
 #if LATER
-    at.entries[2] += queryPlaces[1][0];
+    at.entries[2] += PAST_ROWS;
 #endif
 #if PASS == 0  // Query
 #if HALVING

@@ -1408,12 +1408,16 @@ REAL_VALUE Chosen2(List at)
 }
 
 #if PASS >= 6
-// Tables of bits, in scratch from word selection[0][0] on: rows of selection[0][3] coordinates, those along all
-// dimensions tested one after the other. Row w has the bits of terms 32 * w and up; selection[0][1] such rows are
-// followed by those whose bits tell which of the rows above have any.
+// Tables of bits, in scratch. A row has a word for each coordinate, those along all dimensions tested one after the
+// other. Row w has the bits of terms 32 * w and up; below these rows are others, whose bits tell which of them have
+// any.
+#define TABLES_FIRST (uint)selection[0][0]  // the first word
+#define TERM_ROWS (uint)selection[0][1]  // rows for terms
+#define ROW_ROWS (uint)selection[0][2]  // rows for these rows
+#define ROW_WORDS (uint)selection[0][3]
 uint Bits(uint row, uint coordinate)
 {
-    return scratch[(uint)selection[0][0] + row * (uint)selection[0][3] + coordinate];
+    return scratch[TABLES_FIRST + row * ROW_WORDS + coordinate];
 }
 
 #if PASS < 8
@@ -1454,7 +1458,7 @@ bool IsSet(uint number, int coordinate)
 #else
 bool IsSet(uint number, int coordinate)
 {
-    return number < (uint)selection[0][1] && Bits(number, (uint)coordinate) != 0;
+    return number < TERM_ROWS && Bits(number, (uint)coordinate) != 0;
 }
 #endif
 
@@ -1470,7 +1474,7 @@ void WriteBits(uint group, uint thread)
         InterlockedOr(words[own], 1u << bit);
     GroupMemoryBarrierWithGroupSync();
     if (bit == 0 && item < count)
-        scratch[(uint)selection[0][0] + first + item] = words[own];
+        scratch[TABLES_FIRST + first + item] = words[own];
 }
 #else
 uint Common(uint row, uint coordinates[3])
@@ -1495,9 +1499,9 @@ void AddSelected(List at)
     for (lane = 0; lane < LANES; lane++)
         totals[lane] = (REAL_VALUE)0;
     [loop]
-    for (uint block = 0; block < (uint)selection[0][2]; block++)
+    for (uint block = 0; block < ROW_ROWS; block++)
     {
-        uint rows = Common((uint)selection[0][1] + block, coordinates);
+        uint rows = Common(TERM_ROWS + block, coordinates);
         [loop]
         while (rows != 0)  // ends: each turn clears a bit, here and below
         {
