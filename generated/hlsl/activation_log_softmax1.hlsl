@@ -22,7 +22,7 @@
 //   InputTensor: FLOAT32, FLOAT16
 //   PASS       0 works on whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2
 //              combines that buffer's, bound as `partials`, for each part
-//   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes; 4 for 8 bits) where the innermost
+//   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes) where the innermost
 //              reduced dimension, or kept dimension with ACROSS, has stride 1 and its size and all other strides are
 //              multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more

@@ -3076,7 +3076,7 @@ Pixels PixelsOf(uint number, uint left, uint thread)
 
 #if RIGHT_ALONG
 // Vectors of adjacent channels, which belong to a single tap; zero outside
-void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end, out RightVector next[rightEach])
+void FetchRight(uint thread, Pixels columns, uint product, uint end, out RightVector next[rightEach])
 {
 #if WHOLE_TAPS
     const uint2 begin = StepOf(product, product + RightPlace(thread).y);
@@ -3099,7 +3099,7 @@ void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end,
 }
 #else
 // Elements along k, zero outside. Channels of one tap are a constant stride apart.
-void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end, out RightVector next[rightEach])
+void FetchRight(uint thread, Pixels columns, uint product, uint end, out RightVector next[rightEach])
 {
     const Pixel pixel = columns.pixels[0];
     const uint2 begin = StepOf(product, product + (WHOLE_TAPS ? 0 : RightPlace(thread).y));
@@ -3276,7 +3276,7 @@ void Contract(uint item, uint thread)
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];
     FetchLeft(thread, leftBase, top, begin, end, nextLeft);
-    FetchRight(thread, rightBase, left, begin, end, nextRight);
+    FetchRight(thread, rightBase, begin, end, nextRight);
     PutLeft(thread, nextLeft, isNonFinite);
     PutRight(thread, nextRight);
     GroupMemoryBarrierWithGroupSync();
@@ -3284,7 +3284,7 @@ void Contract(uint item, uint thread)
     for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
     {
         FetchLeft(thread, leftBase, top, product, end, nextLeft);
-        FetchRight(thread, rightBase, left, product, end, nextRight);
+        FetchRight(thread, rightBase, product, end, nextRight);
         float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // double-buffered: k + 1 is loaded while k is used
         [unroll]
         for (uint k = 0; k <= TILE_DEPTH; k++)

@@ -18,8 +18,8 @@
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //              (uint64_t or uint for OutputTensor, which are moved as raw bits)
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
 //   RANK       dimensions after merging, 1 to 8
@@ -133,7 +133,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
