@@ -409,7 +409,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         outputTensor[(part * sets + set) * ABREAST + s] = state;
     }
 #else
-    Shifts results = (Shifts)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
 #if !WHOLE
