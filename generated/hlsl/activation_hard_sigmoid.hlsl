@@ -14,14 +14,13 @@
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
 //              multiples of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
+//              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
@@ -45,12 +44,12 @@ struct Dimension
     uint reserved1;
 };
 
-#if INPUT_VECTOR > 1 && INPUT_BITS >= 16
+#if INPUT_VECTOR > 1
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #else
 typedef INPUT_STORED InputElements;
 #endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
+#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #else
 typedef OUTPUT_STORED OutputElements;
@@ -121,48 +120,21 @@ float Saturate(float x)
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
-#elif INPUT_VECTOR > 1
+#if INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
-#elif INPUT_VECTOR > 1
+#if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
-#elif INPUT_BITS < 16
-        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
-        const uint perWord = 32 / INPUT_BITS;
-        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
-        values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
         values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
-    }
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
-    uint word = 0;
-    [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        word |= ((uint)values[k] & 0xff) << (8 * k);
-    outputTensor[offset / 4] = word;
-#elif VECTOR == 1
+#if VECTOR == 1
     outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
     OutputElements elements;

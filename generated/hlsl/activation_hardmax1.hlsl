@@ -23,7 +23,7 @@
 //   DECREASING  1 if the last of equally good elements is taken, 0 if the first
 //   PASS       0 works on whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2
 //              combines that buffer's, bound as `partials`, for each part
-//   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes; 4 for 8 bits) where the innermost
+//   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes) where the innermost
 //              reduced dimension, or kept dimension with ACROSS, has stride 1 and its size and all other strides are
 //              multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
@@ -46,10 +46,7 @@
 #define ABREAST 1
 #define ALONG VECTOR
 #endif
-#define CHOOSES (1)  // the result is an element's index
-#define RANKS (0 || CHOOSES)  // elements are compared by rank
 #define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
-#define SHIFTS (0)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
 {
@@ -63,9 +60,7 @@ struct Dimension
     uint reserved1;
 };
 
-#if !RANKS
-typedef INPUT_VALUE StateValue;
-#elif INPUT_BITS == 64
+#if INPUT_BITS == 64
 typedef uint64_t StateValue;
 #else
 typedef uint StateValue;
@@ -75,18 +70,13 @@ typedef uint StateValue;
 struct State
 {
     StateValue value;
-#if SHIFTS
-    INPUT_VALUE shift;
-#endif
-#if CHOOSES
     uint index;
 #if INPUT_BITS == 64
     uint reserved;
 #endif
-#endif
 };
 
-#if VECTOR > 1 && INPUT_BITS >= 16
+#if VECTOR > 1
 typedef vector<INPUT_STORED, VECTOR> InputElements;
 #else
 typedef INPUT_STORED InputElements;
@@ -174,83 +164,39 @@ uint TiedRank(float x)
     return min((((bits & 0x7fffffffu) ^ sign) - sign) + 0x7f800000u, 2 * 0x7f800000u + 1);
 }
 
-// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
 StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(x); }
 OUTPUT_VALUE Each(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return y; }
 
-#if SHIFTS
-// The shift as the functions receive it: 0 in place of an infinity
-INPUT_VALUE Finite(INPUT_VALUE shift)
+// Combines the partial results of two parts of a set
+State Combine(State a, State b)
 {
-    return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
-}
-#endif
-
-// Combines the partial results of two parts of a set, or only their shifts
-State Combine(bool shiftOnly, State a, State b)
-{
-#if CHOOSES
     if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
         return b;
     return a;
-#else
-#if SHIFTS
-    if (shiftOnly)
-    {
-        a.shift = Shift(a.shift, b.shift);
-        return a;
-    }
-#endif
-    a.value = Merge(a.value, b.value);
-    return a;
-#endif
 }
 
 // The same where all elements of b come after those of a
-State Append(bool shiftOnly, State a, State b)
+State Append(State a, State b)
 {
-#if CHOOSES
     if (DECREASING ? a.value <= b.value : a.value < b.value)
         return b;
     return a;
-#else
-    return Combine(shiftOnly, a, b);
-#endif
 }
 
 typedef INPUT_VALUE Item;
 
-State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
+State StateOf(Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-#if SHIFTS
-    if (shiftOnly)
-    {
-        state.shift = item;
-        return state;
-    }
-#endif
     state.value = Map(item, shift);
-#if CHOOSES
     state.index = index;
-#endif
     return state;
 }
 
 #if VECTOR == 1
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 #endif
 
@@ -262,11 +208,7 @@ void Load(uint offset, out Item items[VECTOR])
     const InputElements elements = inputTensor[offset / VECTOR];
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-#if INPUT_BITS < 16
-        items[k] = (INPUT_VALUE)(elements << (24 - 8 * k)) >> 24;
-#else
         items[k] = (INPUT_VALUE)elements[k];
-#endif
 #endif
 }
 
@@ -302,7 +244,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 
 #if PASS == 2
 // Combines a share of the results of parts; zero-initialized if that is empty
-States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint part = share.lane; part < share.parts; part += LANES)
@@ -311,21 +253,17 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
         for (uint s = 0; s < ABREAST; s++)
         {
             State state = partials[(part * sets + share.set) * ABREAST + s];
-#if SHIFTS
-            if (!shiftOnly)
-                state.value = Move(state.value, Finite(state.shift), shifts.of[s]);
-#endif
             if (part == share.lane)
                 total.of[s] = state;
             else
-                total.of[s] = Combine(shiftOnly, total.of[s], state);
+                total.of[s] = Combine(total.of[s], state);
         }
     }
     return total;
 }
 #else
 // Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
-States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
@@ -349,17 +287,17 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
                 [unroll]
                 for (uint k = 0; k < ALONG; k++)
                 {
-                    const State state = StateOf(shiftOnly, items[u][s + k], item * ALONG + k, shifts.of[s]);
+                    const State state = StateOf(items[u][s + k], item * ALONG + k, shifts.of[s]);
                     if (u == 0 && k == 0)
                         block = state;
                     else
-                        block = Append(shiftOnly, block, state);
+                        block = Append(block, state);
                 }
             }
             if (first == share.first)
                 total.of[s] = block;
             else
-                total.of[s] = Append(shiftOnly, total.of[s], block);
+                total.of[s] = Append(total.of[s], block);
         }
     }
     return total;
@@ -371,7 +309,7 @@ static const uint columns = NUM_THREADS / LANES;  // sets, or vectors of sets, p
 groupshared State memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, for all of its threads
-States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
+States Join(States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
@@ -389,7 +327,7 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
+                memory[s][thread] = Combine(memory[s][thread], memory[s][thread + half * step]);
         }
     }
 #endif
@@ -403,7 +341,7 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
     {
         const State more = memory[0][first + other * step];
         if (EVEN || other < lanes)
-            states.of[0] = Combine(shiftOnly, states.of[0], more);
+            states.of[0] = Combine(states.of[0], more);
     }
 #endif
     GroupMemoryBarrierWithGroupSync();
@@ -415,18 +353,7 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 #if VECTOR == 1
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 #endif
 
@@ -468,13 +395,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     uint s;
     Shifts shifts = (Shifts)0;
-#if SHIFTS
-    const States shifted = Join(true, Gather(true, share, shifts, whole), thread, lane, lanes);
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        shifts.of[s] = Finite(shifted.of[s].shift);
-#endif
-    const States states = Join(false, Gather(false, share, shifts, whole), thread, lane, lanes);
+    const States states = Join(Gather(share, shifts, whole), thread, lane, lanes);
     if (set >= sets)
         return;
 
@@ -485,18 +406,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (s = 0; s < ABREAST; s++)
     {
         State state = states.of[s];
-#if SHIFTS
-        state.shift = shifted.of[s].shift;
-#endif
         outputTensor[(part * sets + set) * ABREAST + s] = state;
     }
 #else
-    Shifts results = (Shifts)0;
-#if !CHOOSES
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        results.of[s] = Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count);
-#endif
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
 #if !WHOLE
@@ -513,12 +425,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             for (uint k = 0; k < VECTOR; k++)
             {
                 const uint s = k / ALONG;
-#if CHOOSES
                 const INPUT_VALUE chosen = item * ALONG + k % ALONG == states.of[s].index ? 1 : 0;
                 values[k] = Each(whole[u][k], chosen, shifts.of[s]);
-#else
-                values[k] = Each(whole[u][k], results.of[s], shifts.of[s]);
-#endif
             }
             Store(position.output + LocateVector(item).output, values);
         }

@@ -20,8 +20,6 @@
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
-//              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -43,8 +41,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -212,29 +208,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
     return result;
 }
 
@@ -243,205 +219,6 @@ List Zeros(int length)
     List result = (List)0;
     result.length = length;
     return result;
-}
-
-// One entry; 0 out of range
-int Entry(List list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
-}
-
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
-// The entries from `first` up to but not including `last`, both clamped to the list
-List Part(List list, int first, int last)
-{
-    List result = (List)0;
-    first = clamp(first, 0, list.length);
-    result.length = max(clamp(last, 0, list.length) - first, 0);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = Entry(list, first + d);
-    return result;
-}
-
-List Join(List left, List right)
-{
-    List result = (List)0;
-    result.length = min(left.length + right.length, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
-    return result;
-}
-
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
-List Unflat(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-bool Inside(List at, List sizes)
-{
-    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
-    return result;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // No integer is NaN.
@@ -706,14 +483,7 @@ float Sqrt(float x)
 
 INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
 {
-#if INPUT_PARAMETERS_BITS < 16
-    const uint perWord = 32 / INPUT_PARAMETERS_BITS;
-    const uint above = (uint)inputParametersTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_PARAMETERS_BITS);
-    return (INPUT_PARAMETERS_VALUE)above >> (32 - INPUT_PARAMETERS_BITS);
-#else
     return (INPUT_PARAMETERS_VALUE)inputParametersTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -733,14 +503,7 @@ INPUT_PARAMETERS_VALUE ReadInputParameters(List at)
 
 INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
 {
-#if INPUT_FIRST_MOMENT_BITS < 16
-    const uint perWord = 32 / INPUT_FIRST_MOMENT_BITS;
-    const uint above = (uint)inputFirstMomentTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_FIRST_MOMENT_BITS);
-    return (INPUT_FIRST_MOMENT_VALUE)above >> (32 - INPUT_FIRST_MOMENT_BITS);
-#else
     return (INPUT_FIRST_MOMENT_VALUE)inputFirstMomentTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -760,14 +523,7 @@ INPUT_FIRST_MOMENT_VALUE ReadInputFirstMoment(List at)
 
 INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
 {
-#if INPUT_SECOND_MOMENT_BITS < 16
-    const uint perWord = 32 / INPUT_SECOND_MOMENT_BITS;
-    const uint above = (uint)inputSecondMomentTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_SECOND_MOMENT_BITS);
-    return (INPUT_SECOND_MOMENT_VALUE)above >> (32 - INPUT_SECOND_MOMENT_BITS);
-#else
     return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -787,13 +543,7 @@ INPUT_SECOND_MOMENT_VALUE ReadInputSecondMoment(List at)
 
 GRADIENT_VALUE LoadGradient(uint offset)
 {
-#if GRADIENT_BITS < 16
-    const uint perWord = 32 / GRADIENT_BITS;
-    const uint above = (uint)gradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * GRADIENT_BITS);
-    return (GRADIENT_VALUE)above >> (32 - GRADIENT_BITS);
-#else
     return (GRADIENT_VALUE)gradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -812,14 +562,7 @@ GRADIENT_VALUE ReadGradient(List at)
 
 TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
 {
-#if TRAINING_STEP_BITS < 16
-    const uint perWord = 32 / TRAINING_STEP_BITS;
-    const uint above = (uint)trainingStepTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * TRAINING_STEP_BITS);
-    return (TRAINING_STEP_VALUE)above >> (32 - TRAINING_STEP_BITS);
-#else
     return (TRAINING_STEP_VALUE)trainingStepTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -839,18 +582,7 @@ TRAINING_STEP_VALUE ReadTrainingStep(List at)
 
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 {
-#if OUTPUT_PARAMETERS_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_PARAMETERS_BITS;
-    const uint shift = offset % perWord * OUTPUT_PARAMETERS_BITS;
-    const uint mask = (1u << OUTPUT_PARAMETERS_BITS) - 1;
-    InterlockedAnd(outputParametersTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputParametersTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
-#endif
 }
 
 uint OffsetInOutputParameters(List at)
@@ -869,18 +601,7 @@ void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
 
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
 {
-#if OUTPUT_FIRST_MOMENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_FIRST_MOMENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_FIRST_MOMENT_BITS;
-    const uint mask = (1u << OUTPUT_FIRST_MOMENT_BITS) - 1;
-    InterlockedAnd(outputFirstMomentTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputFirstMomentTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputFirstMoment(List at)
@@ -899,18 +620,7 @@ void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
 
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 {
-#if OUTPUT_SECOND_MOMENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SECOND_MOMENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_SECOND_MOMENT_BITS;
-    const uint mask = (1u << OUTPUT_SECOND_MOMENT_BITS) - 1;
-    InterlockedAnd(outputSecondMomentTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputSecondMomentTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputSecondMoment(List at)

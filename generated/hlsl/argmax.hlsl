@@ -45,10 +45,7 @@
 #define ABREAST 1
 #define ALONG VECTOR
 #endif
-#define CHOOSES (1)  // the result is an element's index
-#define RANKS (0 || CHOOSES)  // elements are compared by rank
 #define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
-#define SHIFTS (0)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
 {
@@ -62,9 +59,7 @@ struct Dimension
     uint reserved1;
 };
 
-#if !RANKS
-typedef INPUT_VALUE StateValue;
-#elif INPUT_BITS == 64
+#if INPUT_BITS == 64
 typedef uint64_t StateValue;
 #else
 typedef uint StateValue;
@@ -74,14 +69,9 @@ typedef uint StateValue;
 struct State
 {
     StateValue value;
-#if SHIFTS
-    INPUT_VALUE shift;
-#endif
-#if CHOOSES
     uint index;
 #if INPUT_BITS == 64
     uint reserved;
-#endif
 #endif
 };
 
@@ -183,69 +173,31 @@ uint TiedRank(uint x) { return x; }
 uint64_t TiedRank(int64_t x) { return Rank(x); }
 uint64_t TiedRank(uint64_t x) { return x; }
 
-// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
 StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(x); }
 
-#if SHIFTS
-// The shift as the functions receive it: 0 in place of an infinity
-INPUT_VALUE Finite(INPUT_VALUE shift)
+// Combines the partial results of two parts of a set
+State Combine(State a, State b)
 {
-    return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
-}
-#endif
-
-// Combines the partial results of two parts of a set, or only their shifts
-State Combine(bool shiftOnly, State a, State b)
-{
-#if CHOOSES
     if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
         return b;
     return a;
-#else
-#if SHIFTS
-    if (shiftOnly)
-    {
-        a.shift = Shift(a.shift, b.shift);
-        return a;
-    }
-#endif
-    a.value = Merge(a.value, b.value);
-    return a;
-#endif
 }
 
 // The same where all elements of b come after those of a
-State Append(bool shiftOnly, State a, State b)
+State Append(State a, State b)
 {
-#if CHOOSES
     if (DECREASING ? a.value <= b.value : a.value < b.value)
         return b;
     return a;
-#else
-    return Combine(shiftOnly, a, b);
-#endif
 }
 
 typedef INPUT_VALUE Item;
 
-State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
+State StateOf(Item item, uint index, INPUT_VALUE shift)
 {
     State state = (State)0;
-#if SHIFTS
-    if (shiftOnly)
-    {
-        state.shift = item;
-        return state;
-    }
-#endif
     state.value = Map(item, shift);
-#if CHOOSES
     state.index = index;
-#endif
     return state;
 }
 
@@ -310,7 +262,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 
 #if PASS == 2
 // Combines a share of the results of parts; zero-initialized if that is empty
-States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint part = share.lane; part < share.parts; part += LANES)
@@ -319,21 +271,17 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
         for (uint s = 0; s < ABREAST; s++)
         {
             State state = partials[(part * sets + share.set) * ABREAST + s];
-#if SHIFTS
-            if (!shiftOnly)
-                state.value = Move(state.value, Finite(state.shift), shifts.of[s]);
-#endif
             if (part == share.lane)
                 total.of[s] = state;
             else
-                total.of[s] = Combine(shiftOnly, total.of[s], state);
+                total.of[s] = Combine(total.of[s], state);
         }
     }
     return total;
 }
 #else
 // Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
-States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
@@ -357,17 +305,17 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
                 [unroll]
                 for (uint k = 0; k < ALONG; k++)
                 {
-                    const State state = StateOf(shiftOnly, items[u][s + k], item * ALONG + k, shifts.of[s]);
+                    const State state = StateOf(items[u][s + k], item * ALONG + k, shifts.of[s]);
                     if (u == 0 && k == 0)
                         block = state;
                     else
-                        block = Append(shiftOnly, block, state);
+                        block = Append(block, state);
                 }
             }
             if (first == share.first)
                 total.of[s] = block;
             else
-                total.of[s] = Append(shiftOnly, total.of[s], block);
+                total.of[s] = Append(total.of[s], block);
         }
     }
     return total;
@@ -379,7 +327,7 @@ static const uint columns = NUM_THREADS / LANES;  // sets, or vectors of sets, p
 groupshared State memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, for all of its threads
-States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
+States Join(States states, uint thread, uint lane, uint lanes)
 {
 #if LANES > 1
     const uint step = ACROSS ? columns : 1;
@@ -397,7 +345,7 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = Combine(shiftOnly, memory[s][thread], memory[s][thread + half * step]);
+                memory[s][thread] = Combine(memory[s][thread], memory[s][thread + half * step]);
         }
     }
 #endif
@@ -411,7 +359,7 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
     {
         const State more = memory[0][first + other * step];
         if (EVEN || other < lanes)
-            states.of[0] = Combine(shiftOnly, states.of[0], more);
+            states.of[0] = Combine(states.of[0], more);
     }
 #endif
     GroupMemoryBarrierWithGroupSync();
@@ -422,18 +370,7 @@ States Join(bool shiftOnly, States states, uint thread, uint lane, uint lanes)
 #if PASS != 1
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 #endif
 
@@ -461,13 +398,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     uint s;
     Shifts shifts = (Shifts)0;
-#if SHIFTS
-    const States shifted = Join(true, Gather(true, share, shifts, whole), thread, lane, lanes);
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        shifts.of[s] = Finite(shifted.of[s].shift);
-#endif
-    const States states = Join(false, Gather(false, share, shifts, whole), thread, lane, lanes);
+    const States states = Join(Gather(share, shifts, whole), thread, lane, lanes);
     if (set >= sets)
         return;
 
@@ -478,9 +409,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (s = 0; s < ABREAST; s++)
     {
         State state = states.of[s];
-#if SHIFTS
-        state.shift = shifted.of[s].shift;
-#endif
         outputTensor[(part * sets + set) * ABREAST + s] = state;
     }
 #else
@@ -490,11 +418,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (s = 0; s < ABREAST; s++)
     {
         const uint offset = position.output + s * (kept[KEPT_RANK - 1].outputStride / ABREAST);
-#if CHOOSES
         StoreOutput(offset, (OUTPUT_VALUE)states.of[s].index);
-#else
-        StoreOutput(offset, (OUTPUT_VALUE)Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count));
-#endif
     }
 #endif
 }

@@ -103,8 +103,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
@@ -137,15 +135,15 @@ typedef FILTER_STORED LeftBuffer;
 #else
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #endif
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
-typedef INPUT_STORED RightBuffer;
-#else
+#if WINDOW_VECTOR > 1
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
 #else
+typedef INPUT_STORED RightBuffer;
+#endif
+#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 typedef uint ScratchBuffer;
 #else
@@ -381,29 +379,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
     return result;
 }
 
@@ -429,24 +407,6 @@ int Entry(List list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
 }
 
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
-// The entries from `first` up to but not including `last`, both clamped to the list
-List Part(List list, int first, int last)
-{
-    List result = (List)0;
-    first = clamp(first, 0, list.length);
-    result.length = max(clamp(last, 0, list.length) - first, 0);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = Entry(list, first + d);
-    return result;
-}
-
 List Join(List left, List right)
 {
     List result = (List)0;
@@ -455,48 +415,6 @@ List Join(List left, List right)
     for (int d = 0; d < 8; d++)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
     return result;
 }
 
@@ -546,11 +464,6 @@ int FloorQuotient(int a, int b, int reciprocal)
 }
 
 int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
@@ -622,27 +535,8 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
@@ -1036,8 +930,8 @@ int Order(float x)
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
-// and modulo 2^WORD_BITS, NaN of either sign comes last.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
+// unsigned words that wrap around, NaN of either sign comes last.
 float Max(float a, float b)
 {
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
@@ -1085,13 +979,7 @@ float Tanh(float x)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1110,13 +998,7 @@ INPUT_VALUE ReadInput(List at)
 
 FILTER_VALUE LoadFilter(uint offset)
 {
-#if FILTER_BITS < 16
-    const uint perWord = 32 / FILTER_BITS;
-    const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
-    return (FILTER_VALUE)above >> (32 - FILTER_BITS);
-#else
     return (FILTER_VALUE)filterTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1135,13 +1017,7 @@ FILTER_VALUE ReadFilter(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1160,18 +1036,7 @@ BIAS_VALUE ReadBias(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1709,7 +1574,7 @@ float Folded(List at, uint first, uint step)
             const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
             const uint offset = Reached(layer, top, left, isInside);
             if (isInside && isWhole)
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
+#if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)), WeightAt(layer, y, x));
 #else
                 result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]),
@@ -1744,12 +1609,7 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
-#if OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
     outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
 #endif
 }
 
@@ -1775,13 +1635,6 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
-        {
-            const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
-            [unroll]
-            for (int b = 0; b < WINDOW_VECTOR; b++)
-                some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
-        }
 #else
             some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
@@ -3223,7 +3076,7 @@ Pixels PixelsOf(uint number, uint left, uint thread)
 
 #if RIGHT_ALONG
 // Vectors of adjacent channels, which belong to a single tap; zero outside
-void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end, out RightVector next[rightEach])
+void FetchRight(uint thread, Pixels columns, uint product, uint end, out RightVector next[rightEach])
 {
 #if WHOLE_TAPS
     const uint2 begin = StepOf(product, product + RightPlace(thread).y);
@@ -3246,7 +3099,7 @@ void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end,
 }
 #else
 // Elements along k, zero outside. Channels of one tap are a constant stride apart.
-void FetchRight(uint thread, Pixels columns, uint first, uint product, uint end, out RightVector next[rightEach])
+void FetchRight(uint thread, Pixels columns, uint product, uint end, out RightVector next[rightEach])
 {
     const Pixel pixel = columns.pixels[0];
     const uint2 begin = StepOf(product, product + (WHOLE_TAPS ? 0 : RightPlace(thread).y));
@@ -3423,7 +3276,7 @@ void Contract(uint item, uint thread)
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];
     FetchLeft(thread, leftBase, top, begin, end, nextLeft);
-    FetchRight(thread, rightBase, left, begin, end, nextRight);
+    FetchRight(thread, rightBase, begin, end, nextRight);
     PutLeft(thread, nextLeft, isNonFinite);
     PutRight(thread, nextRight);
     GroupMemoryBarrierWithGroupSync();
@@ -3431,7 +3284,7 @@ void Contract(uint item, uint thread)
     for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
     {
         FetchLeft(thread, leftBase, top, product, end, nextLeft);
-        FetchRight(thread, rightBase, left, product, end, nextRight);
+        FetchRight(thread, rightBase, product, end, nextRight);
         float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // double-buffered: k + 1 is loaded while k is used
         [unroll]
         for (uint k = 0; k <= TILE_DEPTH; k++)

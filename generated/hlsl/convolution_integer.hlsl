@@ -89,9 +89,6 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -105,15 +102,11 @@ typedef FILTER_STORED LeftBuffer;
 #else
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #endif
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
 typedef INPUT_STORED RightBuffer;
-#else
-typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
-#else
+#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 typedef uint ScratchBuffer;
 #else
@@ -127,7 +120,7 @@ typedef uint4 RightBuffer;
 #else
 typedef INPUT_STORED RightBuffer;
 #endif
-#if PASS >= 2 && OUTPUT_BITS >= 16
+#if PASS >= 2
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
@@ -296,29 +289,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
     return result;
 }
 
@@ -344,24 +317,6 @@ int Entry(List list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
 }
 
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
-// The entries from `first` up to but not including `last`, both clamped to the list
-List Part(List list, int first, int last)
-{
-    List result = (List)0;
-    first = clamp(first, 0, list.length);
-    result.length = max(clamp(last, 0, list.length) - first, 0);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = Entry(list, first + d);
-    return result;
-}
-
 List Join(List left, List right)
 {
     List result = (List)0;
@@ -370,39 +325,6 @@ List Join(List left, List right)
     for (int d = 0; d < 8; d++)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
     return result;
 }
 
@@ -415,56 +337,12 @@ int Multiplied(List list)
     return result;
 }
 
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return n - below * size >= size ? below + 1 : below;
-}
-
-int FloorQuotient(int a, int b, int reciprocal)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b < 1)
-        return FloorQuotient(a, b);
-    const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
-}
-
-int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -537,27 +415,8 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
@@ -578,98 +437,11 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
-    return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -688,14 +460,10 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
-#if INPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
     const uint above = (uint)inputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
-#else
-    return (INPUT_ZERO_POINT_VALUE)inputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -715,13 +483,9 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 
 FILTER_VALUE LoadFilter(uint offset)
 {
-#if FILTER_BITS < 16
     const uint perWord = 32 / FILTER_BITS;
     const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
-#else
-    return (FILTER_VALUE)filterTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -740,14 +504,10 @@ FILTER_VALUE ReadFilter(List at)
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 {
-#if FILTER_ZERO_POINT_BITS < 16
     const uint perWord = 32 / FILTER_ZERO_POINT_BITS;
     const uint above = (uint)filterZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
     return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
-#else
-    return (FILTER_ZERO_POINT_VALUE)filterZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -767,18 +527,7 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1130,12 +879,7 @@ int Folded(List at, uint first, uint step)
             const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
             const uint offset = Reached(layer, top, left, isInside);
             if (isInside && isWhole)
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
                 result = With(result, TermOf(LoadInput(offset)) - less, WeightAt(layer, y, x) - weightsLess);
-#else
-                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]),
-                    WeightAt(layer, y, x));
-#endif
             y += down;
             x += across;
             if (x >= width)
@@ -1165,12 +909,7 @@ void StoreVector(List at, int totals[OUTPUT_VECTOR])
         elements[e] = Finished(at, totals[e]);
         at.entries[ADJACENT_AXIS]++;
     }
-#if OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
     outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
 #endif
 }
 
@@ -1196,15 +935,13 @@ void FetchRow(Layer layer, int y, int x, int less, out int terms[vectors * WINDO
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
+#else
         {
             const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
             [unroll]
             for (int b = 0; b < WINDOW_VECTOR; b++)
                 some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
         }
-#else
-            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
@@ -1475,18 +1212,6 @@ void AddParts(uint item)
 uint SizeAlong(int d)
 {
     return (uint)windowSizes[d / 4][d % 4];
-}
-
-// Taps that the current matrix meets
-uint Taps()
-{
-    return taps;
-}
-
-// Products per sum of the current matrix: the extent of k
-uint Depth()
-{
-    return Taps() * channels;
 }
 
 // The channel group that a matrix belongs to
@@ -2169,10 +1894,7 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
     [unroll]
     for (e = 0; e < 4; e++)
         elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
-    const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#elif OUTPUT_VECTOR == 4
+#if OUTPUT_VECTOR == 4
     outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
 #else
     [unroll]

@@ -15,7 +15,6 @@
 // For each tensor, X being OUTPUT or INPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32, 64
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32

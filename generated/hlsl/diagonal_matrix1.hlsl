@@ -20,8 +20,8 @@
 //              (uint64_t or uint for InputTensor, OutputTensor, which are moved as raw bits)
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where coordinates are those of OutputTensor, its innermost stride is 1, and all other
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//              where coordinates are those of OutputTensor, its innermost stride is 1, and all other
 //              strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
@@ -93,7 +93,8 @@ INPUT_VALUE LoadInput(uint offset)
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
+#if VECTOR == 1
+#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -102,20 +103,23 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#else
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#endif
+#else
+#if OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         word |= ((uint)values[k] & 0xff) << (8 * k);
     outputTensor[offset / 4] = word;
-#elif VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
+#endif
 #endif
 }
 

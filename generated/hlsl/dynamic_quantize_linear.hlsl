@@ -38,7 +38,6 @@
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
@@ -100,29 +99,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
     return result;
 }
 
@@ -130,154 +109,6 @@ List Zeros(int length)
 {
     List result = (List)0;
     result.length = length;
-    return result;
-}
-
-// One entry; 0 out of range
-int Entry(List list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
-}
-
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
-// The entries from `first` up to but not including `last`, both clamped to the list
-List Part(List list, int first, int last)
-{
-    List result = (List)0;
-    first = clamp(first, 0, list.length);
-    result.length = max(clamp(last, 0, list.length) - first, 0);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = Entry(list, first + d);
-    return result;
-}
-
-List Join(List left, List right)
-{
-    List result = (List)0;
-    result.length = min(left.length + right.length, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
-    return result;
-}
-
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
-List Unflat(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-bool Inside(List at, List sizes)
-{
-    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -289,24 +120,6 @@ bool IsBox(List first, List last)
     for (int d = 0; d < 8; d++)
         result = result && (d >= last.length || first.entries[d] < last.entries[d]);
     return result;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -577,8 +390,8 @@ int Order(float x)
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
-// and modulo 2^WORD_BITS, NaN of either sign comes last.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
+// unsigned words that wrap around, NaN of either sign comes last.
 float Max(float a, float b)
 {
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
@@ -586,7 +399,7 @@ float Max(float a, float b)
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
+// infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b)
 {
     return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
@@ -594,13 +407,7 @@ float Min(float a, float b)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -619,7 +426,6 @@ INPUT_VALUE ReadInput(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -628,9 +434,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -660,18 +463,7 @@ OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 
 void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
 {
-#if OUTPUT_SCALE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint shift = offset % perWord * OUTPUT_SCALE_BITS;
-    const uint mask = (1u << OUTPUT_SCALE_BITS) - 1;
-    InterlockedAnd(outputScaleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputScaleTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputScale(List at)
@@ -690,7 +482,6 @@ void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 {
-#if OUTPUT_ZERO_POINT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -699,9 +490,6 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
     const uint mask = (1u << OUTPUT_ZERO_POINT_BITS) - 1;
     InterlockedAnd(outputZeroPointTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputZeroPointTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputZeroPointTensor[offset] = (OUTPUT_ZERO_POINT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputZeroPoint(List at)

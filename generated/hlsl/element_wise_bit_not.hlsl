@@ -21,8 +21,8 @@
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
 //              multiples of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
@@ -103,33 +103,41 @@ uint64_t BitNot(uint64_t x) { return ~x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+#if INPUT_BITS < 16
+#if INPUT_VECTOR > 1
     const uint perWord = 32 / INPUT_BITS;
     const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
-#elif INPUT_VECTOR > 1
-    const InputElements elements = inputTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+#if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
-#elif INPUT_VECTOR > 1
-        values[k] = (INPUT_VALUE)elements[k];
-#elif INPUT_BITS < 16
+#else
         const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#endif
+    }
+#else
+#if INPUT_VECTOR > 1
+    const InputElements elements = inputTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if INPUT_VECTOR > 1
+        values[k] = (INPUT_VALUE)elements[k];
 #else
         values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
-    }
+#endif
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
+#if VECTOR == 1
+#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -138,20 +146,23 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#else
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#endif
+#else
+#if OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         word |= ((uint)values[k] & 0xff) << (8 * k);
     outputTensor[offset / 4] = word;
-#elif VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
+#endif
 #endif
 }
 

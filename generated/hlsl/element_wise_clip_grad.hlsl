@@ -24,8 +24,8 @@
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
 //              multiples of VECTOR, else 1
 //   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; 2 or 4 (at most 16 bytes; 4 for 8
-//              bits, 1 for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are
-//              multiples of VECTOR
+//              bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
 //   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
@@ -137,61 +137,76 @@ uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bit
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+#if INPUT_BITS < 16
+#if INPUT_VECTOR > 1
     const uint perWord = 32 / INPUT_BITS;
     const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
-#elif INPUT_VECTOR > 1
-    const InputElements elements = inputTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+#if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
-#elif INPUT_VECTOR > 1
-        values[k] = (INPUT_VALUE)elements[k];
-#elif INPUT_BITS < 16
+#else
         const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#endif
+    }
+#else
+#if INPUT_VECTOR > 1
+    const InputElements elements = inputTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if INPUT_VECTOR > 1
+        values[k] = (INPUT_VALUE)elements[k];
 #else
         values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
-    }
+#endif
 }
 
 void LoadInputGradient(uint offset, out INPUT_GRADIENT_VALUE values[VECTOR])
 {
-#if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
+#if INPUT_GRADIENT_BITS < 16
+#if INPUT_GRADIENT_VECTOR > 1
     const uint perWord = 32 / INPUT_GRADIENT_BITS;
     const uint word = inputGradientTensor[offset / perWord] >> (offset % perWord * INPUT_GRADIENT_BITS);
-#elif INPUT_GRADIENT_VECTOR > 1
-    const InputGradientElements elements = inputGradientTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
+#if INPUT_GRADIENT_VECTOR > 1
         values[k] = (INPUT_GRADIENT_VALUE)(word << (32 - INPUT_GRADIENT_BITS * (k + 1))) >> (32 - INPUT_GRADIENT_BITS);
-#elif INPUT_GRADIENT_VECTOR > 1
-        values[k] = (INPUT_GRADIENT_VALUE)elements[k];
-#elif INPUT_GRADIENT_BITS < 16
+#else
         const uint place = offset + (INPUT_GRADIENT_SINGLE ? 0 : k * inputGradientStep);
         const uint perWord = 32 / INPUT_GRADIENT_BITS;
         const uint above = inputGradientTensor[place / perWord]
             << ((perWord - 1 - place % perWord) * INPUT_GRADIENT_BITS);
         values[k] = (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
+#endif
+    }
+#else
+#if INPUT_GRADIENT_VECTOR > 1
+    const InputGradientElements elements = inputGradientTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if INPUT_GRADIENT_VECTOR > 1
+        values[k] = (INPUT_GRADIENT_VALUE)elements[k];
 #else
         values[k] = (INPUT_GRADIENT_VALUE)inputGradientTensor[offset
             + (INPUT_GRADIENT_SINGLE ? 0 : k * inputGradientStep)];
 #endif
-    }
+#endif
 }
 
 void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
-#if OUTPUT_GRADIENT_BITS < 16 && VECTOR == 1
+#if VECTOR == 1
+#if OUTPUT_GRADIENT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -200,20 +215,23 @@ void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
     InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_GRADIENT_BITS < 16
+#else
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
+#endif
+#else
+#if OUTPUT_GRADIENT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         word |= ((uint)values[k] & 0xff) << (8 * k);
     outputGradientTensor[offset / 4] = word;
-#elif VECTOR == 1
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
 #else
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
+#endif
 #endif
 }
 

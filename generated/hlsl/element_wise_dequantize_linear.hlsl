@@ -22,8 +22,8 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
 //              multiples of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
+//              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
@@ -53,7 +53,7 @@ typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #else
 typedef INPUT_STORED InputElements;
 #endif
-#if SCALE_VECTOR > 1 && SCALE_BITS >= 16
+#if SCALE_VECTOR > 1
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
 #else
 typedef SCALE_STORED ScaleElements;
@@ -63,7 +63,7 @@ typedef vector<ZERO_POINT_STORED, ZERO_POINT_VECTOR> ZeroPointElements;
 #else
 typedef ZERO_POINT_STORED ZeroPointElements;
 #endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
+#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #else
 typedef OUTPUT_STORED OutputElements;
@@ -129,100 +129,87 @@ float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : 
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+#if INPUT_BITS < 16
+#if INPUT_VECTOR > 1
     const uint perWord = 32 / INPUT_BITS;
     const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
-#elif INPUT_VECTOR > 1
-    const InputElements elements = inputTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+#if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
-#elif INPUT_VECTOR > 1
-        values[k] = (INPUT_VALUE)elements[k];
-#elif INPUT_BITS < 16
+#else
         const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#endif
+    }
+#else
+#if INPUT_VECTOR > 1
+    const InputElements elements = inputTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if INPUT_VECTOR > 1
+        values[k] = (INPUT_VALUE)elements[k];
 #else
         values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
-    }
+#endif
 }
 
 void LoadScale(uint offset, out SCALE_VALUE values[VECTOR])
 {
-#if SCALE_VECTOR > 1 && SCALE_BITS < 16
-    const uint perWord = 32 / SCALE_BITS;
-    const uint word = scaleTensor[offset / perWord] >> (offset % perWord * SCALE_BITS);
-#elif SCALE_VECTOR > 1
+#if SCALE_VECTOR > 1
     const ScaleElements elements = scaleTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if SCALE_VECTOR > 1 && SCALE_BITS < 16
-        values[k] = (SCALE_VALUE)(word << (32 - SCALE_BITS * (k + 1))) >> (32 - SCALE_BITS);
-#elif SCALE_VECTOR > 1
+#if SCALE_VECTOR > 1
         values[k] = (SCALE_VALUE)elements[k];
-#elif SCALE_BITS < 16
-        const uint place = offset + (SCALE_SINGLE ? 0 : k * scaleStep);
-        const uint perWord = 32 / SCALE_BITS;
-        const uint above = scaleTensor[place / perWord] << ((perWord - 1 - place % perWord) * SCALE_BITS);
-        values[k] = (SCALE_VALUE)above >> (32 - SCALE_BITS);
 #else
         values[k] = (SCALE_VALUE)scaleTensor[offset + (SCALE_SINGLE ? 0 : k * scaleStep)];
 #endif
-    }
 }
 
 void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
 {
-#if ZERO_POINT_VECTOR > 1 && ZERO_POINT_BITS < 16
+#if ZERO_POINT_BITS < 16
+#if ZERO_POINT_VECTOR > 1
     const uint perWord = 32 / ZERO_POINT_BITS;
     const uint word = zeroPointTensor[offset / perWord] >> (offset % perWord * ZERO_POINT_BITS);
-#elif ZERO_POINT_VECTOR > 1
-    const ZeroPointElements elements = zeroPointTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if ZERO_POINT_VECTOR > 1 && ZERO_POINT_BITS < 16
+#if ZERO_POINT_VECTOR > 1
         values[k] = (ZERO_POINT_VALUE)(word << (32 - ZERO_POINT_BITS * (k + 1))) >> (32 - ZERO_POINT_BITS);
-#elif ZERO_POINT_VECTOR > 1
-        values[k] = (ZERO_POINT_VALUE)elements[k];
-#elif ZERO_POINT_BITS < 16
+#else
         const uint place = offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep);
         const uint perWord = 32 / ZERO_POINT_BITS;
         const uint above = zeroPointTensor[place / perWord] << ((perWord - 1 - place % perWord) * ZERO_POINT_BITS);
         values[k] = (ZERO_POINT_VALUE)above >> (32 - ZERO_POINT_BITS);
+#endif
+    }
+#else
+#if ZERO_POINT_VECTOR > 1
+    const ZeroPointElements elements = zeroPointTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if ZERO_POINT_VECTOR > 1
+        values[k] = (ZERO_POINT_VALUE)elements[k];
 #else
         values[k] = (ZERO_POINT_VALUE)zeroPointTensor[offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep)];
 #endif
-    }
+#endif
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
-    uint word = 0;
-    [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        word |= ((uint)values[k] & 0xff) << (8 * k);
-    outputTensor[offset / 4] = word;
-#elif VECTOR == 1
+#if VECTOR == 1
     outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
     OutputElements elements;

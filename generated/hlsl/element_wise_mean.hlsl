@@ -14,15 +14,14 @@
 // For each tensor, X being A or B or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   ATensor: FLOAT32, FLOAT16, INT32, UINT32
 //   BTensor: FLOAT32, FLOAT16, INT32, UINT32
 //   OutputTensor: FLOAT32, FLOAT16, INT32, UINT32
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
 //              multiples of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
+//              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
@@ -46,17 +45,17 @@ struct Dimension
     uint reserved0;
 };
 
-#if A_VECTOR > 1 && A_BITS >= 16
+#if A_VECTOR > 1
 typedef vector<A_STORED, A_VECTOR> AElements;
 #else
 typedef A_STORED AElements;
 #endif
-#if B_VECTOR > 1 && B_BITS >= 16
+#if B_VECTOR > 1
 typedef vector<B_STORED, B_VECTOR> BElements;
 #else
 typedef B_STORED BElements;
 #endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
+#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #else
 typedef OUTPUT_STORED OutputElements;
@@ -119,74 +118,35 @@ uint Mean(uint x, uint y) { return (x & y) + ((x ^ y) >> 1); }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
-#if A_VECTOR > 1 && A_BITS < 16
-    const uint perWord = 32 / A_BITS;
-    const uint word = aTensor[offset / perWord] >> (offset % perWord * A_BITS);
-#elif A_VECTOR > 1
+#if A_VECTOR > 1
     const AElements elements = aTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if A_VECTOR > 1 && A_BITS < 16
-        values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
-#elif A_VECTOR > 1
+#if A_VECTOR > 1
         values[k] = (A_VALUE)elements[k];
-#elif A_BITS < 16
-        const uint place = offset + (A_SINGLE ? 0 : k * aStep);
-        const uint perWord = 32 / A_BITS;
-        const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
-        values[k] = (A_VALUE)above >> (32 - A_BITS);
 #else
         values[k] = (A_VALUE)aTensor[offset + (A_SINGLE ? 0 : k * aStep)];
 #endif
-    }
 }
 
 void LoadB(uint offset, out B_VALUE values[VECTOR])
 {
-#if B_VECTOR > 1 && B_BITS < 16
-    const uint perWord = 32 / B_BITS;
-    const uint word = bTensor[offset / perWord] >> (offset % perWord * B_BITS);
-#elif B_VECTOR > 1
+#if B_VECTOR > 1
     const BElements elements = bTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if B_VECTOR > 1 && B_BITS < 16
-        values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
-#elif B_VECTOR > 1
+#if B_VECTOR > 1
         values[k] = (B_VALUE)elements[k];
-#elif B_BITS < 16
-        const uint place = offset + (B_SINGLE ? 0 : k * bStep);
-        const uint perWord = 32 / B_BITS;
-        const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
-        values[k] = (B_VALUE)above >> (32 - B_BITS);
 #else
         values[k] = (B_VALUE)bTensor[offset + (B_SINGLE ? 0 : k * bStep)];
 #endif
-    }
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
-    uint word = 0;
-    [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        word |= ((uint)values[k] & 0xff) << (8 * k);
-    outputTensor[offset / 4] = word;
-#elif VECTOR == 1
+#if VECTOR == 1
     outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
     OutputElements elements;

@@ -31,8 +31,8 @@
 //   X_HIGHEST  its greatest value
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
 //              multiples of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
@@ -67,51 +67,27 @@ struct Dimension
     uint reserved2;
 };
 
-#if A_VECTOR > 1 && A_BITS >= 16
-typedef vector<A_STORED, A_VECTOR> AElements;
-#else
 typedef A_STORED AElements;
-#endif
-#if ASCALE_VECTOR > 1 && ASCALE_BITS >= 16
+#if ASCALE_VECTOR > 1
 typedef vector<ASCALE_STORED, ASCALE_VECTOR> AScaleElements;
 #else
 typedef ASCALE_STORED AScaleElements;
 #endif
-#if AZERO_POINT_VECTOR > 1 && AZERO_POINT_BITS >= 16
-typedef vector<AZERO_POINT_STORED, AZERO_POINT_VECTOR> AZeroPointElements;
-#else
 typedef AZERO_POINT_STORED AZeroPointElements;
-#endif
-#if B_VECTOR > 1 && B_BITS >= 16
-typedef vector<B_STORED, B_VECTOR> BElements;
-#else
 typedef B_STORED BElements;
-#endif
-#if BSCALE_VECTOR > 1 && BSCALE_BITS >= 16
+#if BSCALE_VECTOR > 1
 typedef vector<BSCALE_STORED, BSCALE_VECTOR> BScaleElements;
 #else
 typedef BSCALE_STORED BScaleElements;
 #endif
-#if BZERO_POINT_VECTOR > 1 && BZERO_POINT_BITS >= 16
-typedef vector<BZERO_POINT_STORED, BZERO_POINT_VECTOR> BZeroPointElements;
-#else
 typedef BZERO_POINT_STORED BZeroPointElements;
-#endif
-#if OUTPUT_SCALE_VECTOR > 1 && OUTPUT_SCALE_BITS >= 16
+#if OUTPUT_SCALE_VECTOR > 1
 typedef vector<OUTPUT_SCALE_STORED, OUTPUT_SCALE_VECTOR> OutputScaleElements;
 #else
 typedef OUTPUT_SCALE_STORED OutputScaleElements;
 #endif
-#if OUTPUT_ZERO_POINT_VECTOR > 1 && OUTPUT_ZERO_POINT_BITS >= 16
-typedef vector<OUTPUT_ZERO_POINT_STORED, OUTPUT_ZERO_POINT_VECTOR> OutputZeroPointElements;
-#else
 typedef OUTPUT_ZERO_POINT_STORED OutputZeroPointElements;
-#endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
 typedef OUTPUT_STORED OutputElements;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<AScaleElements> aScaleTensor : register(t1);
@@ -372,218 +348,151 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
-#if A_VECTOR > 1 && A_BITS < 16
+#if A_VECTOR > 1
     const uint perWord = 32 / A_BITS;
     const uint word = aTensor[offset / perWord] >> (offset % perWord * A_BITS);
-#elif A_VECTOR > 1
-    const AElements elements = aTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if A_VECTOR > 1 && A_BITS < 16
+#if A_VECTOR > 1
         values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
-#elif A_VECTOR > 1
-        values[k] = (A_VALUE)elements[k];
-#elif A_BITS < 16
+#else
         const uint place = offset + (A_SINGLE ? 0 : k * aStep);
         const uint perWord = 32 / A_BITS;
         const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
         values[k] = (A_VALUE)above >> (32 - A_BITS);
-#else
-        values[k] = (A_VALUE)aTensor[offset + (A_SINGLE ? 0 : k * aStep)];
 #endif
     }
 }
 
 void LoadAScale(uint offset, out ASCALE_VALUE values[VECTOR])
 {
-#if ASCALE_VECTOR > 1 && ASCALE_BITS < 16
-    const uint perWord = 32 / ASCALE_BITS;
-    const uint word = aScaleTensor[offset / perWord] >> (offset % perWord * ASCALE_BITS);
-#elif ASCALE_VECTOR > 1
+#if ASCALE_VECTOR > 1
     const AScaleElements elements = aScaleTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if ASCALE_VECTOR > 1 && ASCALE_BITS < 16
-        values[k] = (ASCALE_VALUE)(word << (32 - ASCALE_BITS * (k + 1))) >> (32 - ASCALE_BITS);
-#elif ASCALE_VECTOR > 1
+#if ASCALE_VECTOR > 1
         values[k] = (ASCALE_VALUE)elements[k];
-#elif ASCALE_BITS < 16
-        const uint place = offset + (ASCALE_SINGLE ? 0 : k * aScaleStep);
-        const uint perWord = 32 / ASCALE_BITS;
-        const uint above = aScaleTensor[place / perWord] << ((perWord - 1 - place % perWord) * ASCALE_BITS);
-        values[k] = (ASCALE_VALUE)above >> (32 - ASCALE_BITS);
 #else
         values[k] = (ASCALE_VALUE)aScaleTensor[offset + (ASCALE_SINGLE ? 0 : k * aScaleStep)];
 #endif
-    }
 }
 
 void LoadAZeroPoint(uint offset, out AZERO_POINT_VALUE values[VECTOR])
 {
-#if AZERO_POINT_VECTOR > 1 && AZERO_POINT_BITS < 16
+#if AZERO_POINT_VECTOR > 1
     const uint perWord = 32 / AZERO_POINT_BITS;
     const uint word = aZeroPointTensor[offset / perWord] >> (offset % perWord * AZERO_POINT_BITS);
-#elif AZERO_POINT_VECTOR > 1
-    const AZeroPointElements elements = aZeroPointTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if AZERO_POINT_VECTOR > 1 && AZERO_POINT_BITS < 16
+#if AZERO_POINT_VECTOR > 1
         values[k] = (AZERO_POINT_VALUE)(word << (32 - AZERO_POINT_BITS * (k + 1))) >> (32 - AZERO_POINT_BITS);
-#elif AZERO_POINT_VECTOR > 1
-        values[k] = (AZERO_POINT_VALUE)elements[k];
-#elif AZERO_POINT_BITS < 16
+#else
         const uint place = offset + (AZERO_POINT_SINGLE ? 0 : k * aZeroPointStep);
         const uint perWord = 32 / AZERO_POINT_BITS;
         const uint above = aZeroPointTensor[place / perWord] << ((perWord - 1 - place % perWord) * AZERO_POINT_BITS);
         values[k] = (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
-#else
-        values[k] = (AZERO_POINT_VALUE)aZeroPointTensor[offset + (AZERO_POINT_SINGLE ? 0 : k * aZeroPointStep)];
 #endif
     }
 }
 
 void LoadB(uint offset, out B_VALUE values[VECTOR])
 {
-#if B_VECTOR > 1 && B_BITS < 16
+#if B_VECTOR > 1
     const uint perWord = 32 / B_BITS;
     const uint word = bTensor[offset / perWord] >> (offset % perWord * B_BITS);
-#elif B_VECTOR > 1
-    const BElements elements = bTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if B_VECTOR > 1 && B_BITS < 16
+#if B_VECTOR > 1
         values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
-#elif B_VECTOR > 1
-        values[k] = (B_VALUE)elements[k];
-#elif B_BITS < 16
+#else
         const uint place = offset + (B_SINGLE ? 0 : k * bStep);
         const uint perWord = 32 / B_BITS;
         const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
         values[k] = (B_VALUE)above >> (32 - B_BITS);
-#else
-        values[k] = (B_VALUE)bTensor[offset + (B_SINGLE ? 0 : k * bStep)];
 #endif
     }
 }
 
 void LoadBScale(uint offset, out BSCALE_VALUE values[VECTOR])
 {
-#if BSCALE_VECTOR > 1 && BSCALE_BITS < 16
-    const uint perWord = 32 / BSCALE_BITS;
-    const uint word = bScaleTensor[offset / perWord] >> (offset % perWord * BSCALE_BITS);
-#elif BSCALE_VECTOR > 1
+#if BSCALE_VECTOR > 1
     const BScaleElements elements = bScaleTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if BSCALE_VECTOR > 1 && BSCALE_BITS < 16
-        values[k] = (BSCALE_VALUE)(word << (32 - BSCALE_BITS * (k + 1))) >> (32 - BSCALE_BITS);
-#elif BSCALE_VECTOR > 1
+#if BSCALE_VECTOR > 1
         values[k] = (BSCALE_VALUE)elements[k];
-#elif BSCALE_BITS < 16
-        const uint place = offset + (BSCALE_SINGLE ? 0 : k * bScaleStep);
-        const uint perWord = 32 / BSCALE_BITS;
-        const uint above = bScaleTensor[place / perWord] << ((perWord - 1 - place % perWord) * BSCALE_BITS);
-        values[k] = (BSCALE_VALUE)above >> (32 - BSCALE_BITS);
 #else
         values[k] = (BSCALE_VALUE)bScaleTensor[offset + (BSCALE_SINGLE ? 0 : k * bScaleStep)];
 #endif
-    }
 }
 
 void LoadBZeroPoint(uint offset, out BZERO_POINT_VALUE values[VECTOR])
 {
-#if BZERO_POINT_VECTOR > 1 && BZERO_POINT_BITS < 16
+#if BZERO_POINT_VECTOR > 1
     const uint perWord = 32 / BZERO_POINT_BITS;
     const uint word = bZeroPointTensor[offset / perWord] >> (offset % perWord * BZERO_POINT_BITS);
-#elif BZERO_POINT_VECTOR > 1
-    const BZeroPointElements elements = bZeroPointTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if BZERO_POINT_VECTOR > 1 && BZERO_POINT_BITS < 16
+#if BZERO_POINT_VECTOR > 1
         values[k] = (BZERO_POINT_VALUE)(word << (32 - BZERO_POINT_BITS * (k + 1))) >> (32 - BZERO_POINT_BITS);
-#elif BZERO_POINT_VECTOR > 1
-        values[k] = (BZERO_POINT_VALUE)elements[k];
-#elif BZERO_POINT_BITS < 16
+#else
         const uint place = offset + (BZERO_POINT_SINGLE ? 0 : k * bZeroPointStep);
         const uint perWord = 32 / BZERO_POINT_BITS;
         const uint above = bZeroPointTensor[place / perWord] << ((perWord - 1 - place % perWord) * BZERO_POINT_BITS);
         values[k] = (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
-#else
-        values[k] = (BZERO_POINT_VALUE)bZeroPointTensor[offset + (BZERO_POINT_SINGLE ? 0 : k * bZeroPointStep)];
 #endif
     }
 }
 
 void LoadOutputScale(uint offset, out OUTPUT_SCALE_VALUE values[VECTOR])
 {
-#if OUTPUT_SCALE_VECTOR > 1 && OUTPUT_SCALE_BITS < 16
-    const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint word = outputScaleTensor[offset / perWord] >> (offset % perWord * OUTPUT_SCALE_BITS);
-#elif OUTPUT_SCALE_VECTOR > 1
+#if OUTPUT_SCALE_VECTOR > 1
     const OutputScaleElements elements = outputScaleTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if OUTPUT_SCALE_VECTOR > 1 && OUTPUT_SCALE_BITS < 16
-        values[k] = (OUTPUT_SCALE_VALUE)(word << (32 - OUTPUT_SCALE_BITS * (k + 1))) >> (32 - OUTPUT_SCALE_BITS);
-#elif OUTPUT_SCALE_VECTOR > 1
+#if OUTPUT_SCALE_VECTOR > 1
         values[k] = (OUTPUT_SCALE_VALUE)elements[k];
-#elif OUTPUT_SCALE_BITS < 16
-        const uint place = offset + (OUTPUT_SCALE_SINGLE ? 0 : k * outputScaleStep);
-        const uint perWord = 32 / OUTPUT_SCALE_BITS;
-        const uint above = outputScaleTensor[place / perWord] << ((perWord - 1 - place % perWord) * OUTPUT_SCALE_BITS);
-        values[k] = (OUTPUT_SCALE_VALUE)above >> (32 - OUTPUT_SCALE_BITS);
 #else
         values[k] = (OUTPUT_SCALE_VALUE)outputScaleTensor[offset + (OUTPUT_SCALE_SINGLE ? 0 : k * outputScaleStep)];
 #endif
-    }
 }
 
 void LoadOutputZeroPoint(uint offset, out OUTPUT_ZERO_POINT_VALUE values[VECTOR])
 {
-#if OUTPUT_ZERO_POINT_VECTOR > 1 && OUTPUT_ZERO_POINT_BITS < 16
+#if OUTPUT_ZERO_POINT_VECTOR > 1
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
     const uint word = outputZeroPointTensor[offset / perWord] >> (offset % perWord * OUTPUT_ZERO_POINT_BITS);
-#elif OUTPUT_ZERO_POINT_VECTOR > 1
-    const OutputZeroPointElements elements = outputZeroPointTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if OUTPUT_ZERO_POINT_VECTOR > 1 && OUTPUT_ZERO_POINT_BITS < 16
+#if OUTPUT_ZERO_POINT_VECTOR > 1
         values[k] = (OUTPUT_ZERO_POINT_VALUE)(word << (32 - OUTPUT_ZERO_POINT_BITS * (k + 1)))
             >> (32 - OUTPUT_ZERO_POINT_BITS);
-#elif OUTPUT_ZERO_POINT_VECTOR > 1
-        values[k] = (OUTPUT_ZERO_POINT_VALUE)elements[k];
-#elif OUTPUT_ZERO_POINT_BITS < 16
+#else
         const uint place = offset + (OUTPUT_ZERO_POINT_SINGLE ? 0 : k * outputZeroPointStep);
         const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
         const uint above = outputZeroPointTensor[place / perWord]
             << ((perWord - 1 - place % perWord) * OUTPUT_ZERO_POINT_BITS);
         values[k] = (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
-#else
-        values[k] = (OUTPUT_ZERO_POINT_VALUE)outputZeroPointTensor[offset
-            + (OUTPUT_ZERO_POINT_SINGLE ? 0 : k * outputZeroPointStep)];
 #endif
     }
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
+#if VECTOR == 1
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -592,20 +501,12 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#else
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         word |= ((uint)values[k] & 0xff) << (8 * k);
     outputTensor[offset / 4] = word;
-#elif VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
-    OutputElements elements;
-    [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
-    outputTensor[offset / VECTOR] = elements;
 #endif
 }
 

@@ -18,15 +18,10 @@
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //              (uint64_t or uint for OutputTensor, which are moved as raw bits)
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
-//              multiples of VECTOR, else 1
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where its innermost stride is 1 and all other strides and the innermost size are multiples
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
-//   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
-//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
-//              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
 //   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
@@ -97,7 +92,8 @@ uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bit
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
+#if VECTOR == 1
+#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -106,20 +102,23 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#else
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#endif
+#else
+#if OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         word |= ((uint)values[k] & 0xff) << (8 * k);
     outputTensor[offset / 4] = word;
-#elif VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
+#endif
 #endif
 }
 
@@ -134,7 +133,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint apart = BLOCKS ? 0 : NUM_THREADS;
     const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
-    // All loads come before the stores, so that each thread keeps many loads in flight.
     Position positions[UNROLL];
     [unroll]
     for (uint u = 0; u < UNROLL; u++)

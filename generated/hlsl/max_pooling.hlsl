@@ -53,11 +53,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   X_LOWEST   least value of InputTensor's data type
-//   X_HIGHEST  its greatest value
-//   X_FLOATS   1 if the elements are floats, else 0
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -67,15 +62,15 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #if PASS == 1
-#if WINDOW_VECTOR == 1 || INPUT_BITS < 16
-typedef INPUT_STORED WindowBuffer;
-#else
+#if WINDOW_VECTOR > 1 && INPUT_BITS >= 16
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
-#endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
 #else
+typedef INPUT_STORED WindowBuffer;
+#endif
+#if OUTPUT_VECTOR > 1 && OUTPUT_BITS >= 16
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 #else
 typedef INPUT_STORED WindowBuffer;
@@ -147,29 +142,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
     return result;
 }
 
@@ -184,11 +159,6 @@ List Zeros(int length)
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
-}
-
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -215,110 +185,6 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
-    return result;
-}
-
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
-List Unflat(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
 bool Inside(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
@@ -338,27 +204,8 @@ bool IsBox(List first, List last)
     return result;
 }
 
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
 
 // Advances to the next row of a box; false after the last one
@@ -379,114 +226,17 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-bool IsNan(uint64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
     return asuint(x);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-uint64_t Convert(float x, uint64_t type)
-{
-    return IsNan(x) ? 0 : x >= 18446744073709551616.0f ? ~(uint64_t)0 : x <= 0.0f ? 0 : (uint64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(int x, uint64_t type) { return (uint64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(uint x, uint64_t type) { return (uint64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(int64_t x, uint64_t type) { return (uint64_t)x; }
-float Convert(uint64_t x, float type) { return WideToFloat(x); }
-int Convert(uint64_t x, int type) { return (int)x; }
-uint Convert(uint64_t x, uint type) { return (uint)x; }
-int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
-
 // The larger of two integers
 int Max(int a, int b) { return max(a, b); }
 uint Max(uint a, uint b) { return max(a, b); }
 int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 uint64_t Max(uint64_t a, uint64_t b) { return max(a, b); }
-
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-uint Min(uint a, uint b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -496,19 +246,11 @@ int Order(float x)
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
-// and modulo 2^WORD_BITS, NaN of either sign comes last.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
+// unsigned words that wrap around, NaN of either sign comes last.
 float Max(float a, float b)
 {
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
-
-// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -811,7 +553,8 @@ void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_
         if (isThere[v])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
-#elif INPUT_BITS < 16
+#else
+#if INPUT_BITS < 16
         {
             const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
             [unroll]
@@ -820,6 +563,7 @@ void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_
         }
 #else
             some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+#endif
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)

@@ -34,8 +34,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -116,34 +114,14 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
     return result;
 }
 
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
 // An entry of a list in the constant buffer, read in place; 0 out of range
 #define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
-
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
-    return result;
-}
 
 List Zeros(int length)
 {
@@ -156,11 +134,6 @@ List Zeros(int length)
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
-}
-
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -184,48 +157,6 @@ List Join(List left, List right)
     for (int d = 0; d < 8; d++)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
     return result;
 }
 
@@ -253,9 +184,6 @@ int64_t FloorQuotient(int64_t a, int64_t b)
     return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
@@ -274,13 +202,6 @@ int FloorQuotient(int a, int b, int reciprocal)
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
-int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
-
 // The row-major index of a coordinate in a box of these sizes, and its inverse
 int Flat(List at, List sizes)
 {
@@ -290,46 +211,6 @@ int Flat(List at, List sizes)
         if (d < sizes.length)
             number = number * sizes.entries[d] + at.entries[d];
     return number;
-}
-
-List Unflat(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-List Unflat(int number, List sizes, List reciprocals)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
-    uint positive = (uint)(number ^ sign);
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < sizes.length)
-        {
-            const uint size = (uint)max(sizes.entries[d], 1);
-            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
-            const int within = (int)(positive - rest * size);
-            result.entries[d] = (within ^ sign) + ((int)size & sign);
-            positive = rest;
-        }
-    }
-    return result;
 }
 
 bool Inside(List at, List sizes)
@@ -396,39 +277,6 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 bool IsNan(int x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -448,28 +296,6 @@ bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
@@ -510,13 +336,7 @@ uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -535,14 +355,7 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
-#if INPUT_GRADIENT_BITS < 16
-    const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
-    return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
-#else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -562,18 +375,7 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
-#if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputGradient(List at)

@@ -65,7 +65,7 @@
 //   VALUE_LANES  threads that share a value: a power of 2
 //   VALUE_VECTORS  vectors of a value that each of them loads
 //   VALUE_FETCHES  values that a thread loads at once
-//   LATER      1 in passes that write keys or values only from row queryPlaces[1][0] on, because attention reads the
+//   LATER      1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the
 //              earlier rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or
@@ -92,7 +92,6 @@
 //   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -101,6 +100,8 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#define PAST_ROWS queryPlaces[1][0]  // rows of keys and values that precede the current ones
+#define PARTS_FIRST outputPlaces[1][0]  // where partial results start in scratch, in vectors
 #if MATRIX_UNITS || BY_PARTS
 #define VECTOR_READ(type) uint4  // eight halves or four floats
 #else
@@ -279,21 +280,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
     return result;
 }
 
@@ -360,11 +349,6 @@ int Entry(List list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
 }
 
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
@@ -404,83 +388,12 @@ List Align(List list, int length, int fill)
     return result;
 }
 
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
-    return result;
-}
-
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return n - below * size >= size ? below + 1 : below;
-}
-
-int FloorQuotient(int a, int b, int reciprocal)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b < 1)
-        return FloorQuotient(a, b);
-    const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
-}
-
-int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -543,94 +456,6 @@ bool Inside(List at, List sizes)
     return result;
 }
 
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -644,34 +469,6 @@ uint64_t Bits(double x)
     asuint(x, low, high);
     return (uint64_t)high << 32 | low;
 }
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // The number with this bit pattern.
 float FromBits(uint bits)
@@ -707,13 +504,7 @@ uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 QUERY_VALUE LoadQuery(uint offset)
 {
-#if QUERY_BITS < 16
-    const uint perWord = 32 / QUERY_BITS;
-    const uint above = (uint)queryTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * QUERY_BITS);
-    return (QUERY_VALUE)above >> (32 - QUERY_BITS);
-#else
     return (QUERY_VALUE)queryTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -732,13 +523,7 @@ QUERY_VALUE ReadQuery(List at)
 
 KEY_VALUE LoadKey(uint offset)
 {
-#if KEY_BITS < 16
-    const uint perWord = 32 / KEY_BITS;
-    const uint above = (uint)keyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * KEY_BITS);
-    return (KEY_VALUE)above >> (32 - KEY_BITS);
-#else
     return (KEY_VALUE)keyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -757,13 +542,7 @@ KEY_VALUE ReadKey(List at)
 
 VALUE_VALUE LoadValue(uint offset)
 {
-#if VALUE_BITS < 16
-    const uint perWord = 32 / VALUE_BITS;
-    const uint above = (uint)valueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VALUE_BITS);
-    return (VALUE_VALUE)above >> (32 - VALUE_BITS);
-#else
     return (VALUE_VALUE)valueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -782,14 +561,7 @@ VALUE_VALUE ReadValue(List at)
 
 STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
 {
-#if STACKED_QUERY_KEY_BITS < 16
-    const uint perWord = 32 / STACKED_QUERY_KEY_BITS;
-    const uint above = (uint)stackedQueryKeyTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_BITS);
-    return (STACKED_QUERY_KEY_VALUE)above >> (32 - STACKED_QUERY_KEY_BITS);
-#else
     return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -809,14 +581,7 @@ STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
 
 STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
 {
-#if STACKED_KEY_VALUE_BITS < 16
-    const uint perWord = 32 / STACKED_KEY_VALUE_BITS;
-    const uint above = (uint)stackedKeyValueTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * STACKED_KEY_VALUE_BITS);
-    return (STACKED_KEY_VALUE_VALUE)above >> (32 - STACKED_KEY_VALUE_BITS);
-#else
     return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -836,14 +601,7 @@ STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
 
 STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
 {
-#if STACKED_QUERY_KEY_VALUE_BITS < 16
-    const uint perWord = 32 / STACKED_QUERY_KEY_VALUE_BITS;
-    const uint above = (uint)stackedQueryKeyValueTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_VALUE_BITS);
-    return (STACKED_QUERY_KEY_VALUE_VALUE)above >> (32 - STACKED_QUERY_KEY_VALUE_BITS);
-#else
     return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -863,13 +621,7 @@ STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
 
 BIAS_VALUE LoadBias(uint offset)
 {
-#if BIAS_BITS < 16
-    const uint perWord = 32 / BIAS_BITS;
-    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
-    return (BIAS_VALUE)above >> (32 - BIAS_BITS);
-#else
     return (BIAS_VALUE)biasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -888,13 +640,7 @@ BIAS_VALUE ReadBias(List at)
 
 MASK_VALUE LoadMask(uint offset)
 {
-#if MASK_BITS < 16
-    const uint perWord = 32 / MASK_BITS;
-    const uint above = (uint)maskTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MASK_BITS);
-    return (MASK_VALUE)above >> (32 - MASK_BITS);
-#else
     return (MASK_VALUE)maskTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -913,14 +659,7 @@ MASK_VALUE ReadMask(List at)
 
 RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
 {
-#if RELATIVE_POSITION_BIAS_BITS < 16
-    const uint perWord = 32 / RELATIVE_POSITION_BIAS_BITS;
-    const uint above = (uint)relativePositionBiasTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * RELATIVE_POSITION_BIAS_BITS);
-    return (RELATIVE_POSITION_BIAS_VALUE)above >> (32 - RELATIVE_POSITION_BIAS_BITS);
-#else
     return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -940,13 +679,7 @@ RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
 
 PAST_KEY_VALUE LoadPastKey(uint offset)
 {
-#if PAST_KEY_BITS < 16
-    const uint perWord = 32 / PAST_KEY_BITS;
-    const uint above = (uint)pastKeyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_KEY_BITS);
-    return (PAST_KEY_VALUE)above >> (32 - PAST_KEY_BITS);
-#else
     return (PAST_KEY_VALUE)pastKeyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -965,13 +698,7 @@ PAST_KEY_VALUE ReadPastKey(List at)
 
 PAST_VALUE_VALUE LoadPastValue(uint offset)
 {
-#if PAST_VALUE_BITS < 16
-    const uint perWord = 32 / PAST_VALUE_BITS;
-    const uint above = (uint)pastValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_VALUE_BITS);
-    return (PAST_VALUE_VALUE)above >> (32 - PAST_VALUE_BITS);
-#else
     return (PAST_VALUE_VALUE)pastValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -991,14 +718,7 @@ PAST_VALUE_VALUE ReadPastValue(List at)
 
 PAST_SEQUENCE_LENGTHS_VALUE LoadPastSequenceLengths(uint offset)
 {
-#if PAST_SEQUENCE_LENGTHS_BITS < 16
-    const uint perWord = 32 / PAST_SEQUENCE_LENGTHS_BITS;
-    const uint above = (uint)pastSequenceLengthsTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * PAST_SEQUENCE_LENGTHS_BITS);
-    return (PAST_SEQUENCE_LENGTHS_VALUE)above >> (32 - PAST_SEQUENCE_LENGTHS_BITS);
-#else
     return (PAST_SEQUENCE_LENGTHS_VALUE)pastSequenceLengthsTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1018,18 +738,7 @@ PAST_SEQUENCE_LENGTHS_VALUE ReadPastSequenceLengths(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1048,14 +757,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 OUTPUT_PRESENT_KEY_VALUE LoadOutputPresentKey(uint offset)
 {
-#if OUTPUT_PRESENT_KEY_BITS < 16
-    const uint perWord = 32 / OUTPUT_PRESENT_KEY_BITS;
-    const uint above = (uint)outputPresentKeyTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_PRESENT_KEY_BITS);
-    return (OUTPUT_PRESENT_KEY_VALUE)above >> (32 - OUTPUT_PRESENT_KEY_BITS);
-#else
     return (OUTPUT_PRESENT_KEY_VALUE)outputPresentKeyTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1075,18 +777,7 @@ OUTPUT_PRESENT_KEY_VALUE ReadOutputPresentKey(List at)
 
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 {
-#if OUTPUT_PRESENT_KEY_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_PRESENT_KEY_BITS;
-    const uint shift = offset % perWord * OUTPUT_PRESENT_KEY_BITS;
-    const uint mask = (1u << OUTPUT_PRESENT_KEY_BITS) - 1;
-    InterlockedAnd(outputPresentKeyTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputPresentKeyTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
-#endif
 }
 
 uint OffsetInOutputPresentKey(List at)
@@ -1105,14 +796,7 @@ void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
 
 OUTPUT_PRESENT_VALUE_VALUE LoadOutputPresentValue(uint offset)
 {
-#if OUTPUT_PRESENT_VALUE_BITS < 16
-    const uint perWord = 32 / OUTPUT_PRESENT_VALUE_BITS;
-    const uint above = (uint)outputPresentValueTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_PRESENT_VALUE_BITS);
-    return (OUTPUT_PRESENT_VALUE_VALUE)above >> (32 - OUTPUT_PRESENT_VALUE_BITS);
-#else
     return (OUTPUT_PRESENT_VALUE_VALUE)outputPresentValueTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -1132,18 +816,7 @@ OUTPUT_PRESENT_VALUE_VALUE ReadOutputPresentValue(List at)
 
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 {
-#if OUTPUT_PRESENT_VALUE_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_PRESENT_VALUE_BITS;
-    const uint shift = offset % perWord * OUTPUT_PRESENT_VALUE_BITS;
-    const uint mask = (1u << OUTPUT_PRESENT_VALUE_BITS) - 1;
-    InterlockedAnd(outputPresentValueTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputPresentValueTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputPresentValueTensor[offset] = (OUTPUT_PRESENT_VALUE_STORED)value;
-#endif
 }
 
 uint OffsetInOutputPresentValue(List at)
@@ -1176,26 +849,6 @@ float Half(uint first, uint number)
     return f16tof32(Word(first + number / 2) >> (number % 2 * 16));
 }
 #endif
-
-REAL_VALUE ReadKeptQuery(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_QUERY_SIZES_LENGTH; d++)
-    {
-        const int size = keptQuerySizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-#if HALVES
-    return Half((uint)keptQueryFirst, place);
-#endif
-    place = (uint)keptQueryFirst + place * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(Word(place), Word(place + 1));
-#else
-    return asfloat(Word(place));
-#endif
-}
 
 #if PASS != 3 && !HALVING
 void WriteKeptQuery(uint number, REAL_VALUE entry)
@@ -1298,21 +951,6 @@ REAL_VALUE ReadKeptMixed(List at)
     return asfloat(Word(place));
 #endif
 }
-
-#if PASS != 3 && !HALVING
-void WriteKeptMixed(uint number, REAL_VALUE entry)
-{
-    const uint place = (uint)keptMixedFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-}
-#endif
 
 REAL_VALUE Row(int b, int s, int i)
 {
@@ -1695,7 +1333,7 @@ uint2 KeyFirsts(List head)
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / 8];
 #endif
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
@@ -1712,7 +1350,7 @@ uint2 ValueFirsts(List head)
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / 8];
 #endif
     return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
@@ -2548,7 +2186,7 @@ uint2 KeyFirsts(List head)
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / VECTOR];
 #endif
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
@@ -2565,7 +2203,7 @@ uint2 ValueFirsts(List head)
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / VECTOR];
 #endif
     return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
@@ -2650,7 +2288,7 @@ float ShiftOf(float greatest)
 uint PlaceOfPart(uint number, uint part)
 {
     const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
-    return (uint)outputPlaces[1][0] + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+    return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
 }
 
 #if JOINS
@@ -3087,7 +2725,7 @@ uint2 KeyFirsts(List head)
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / SCRATCH_VECTOR];
 #endif
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
@@ -3104,7 +2742,7 @@ uint2 ValueFirsts(List head)
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
-    if (row < (uint)queryPlaces[1][0])
+    if (row < (uint)PAST_ROWS)
         return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / SCRATCH_VECTOR];
 #endif
     return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
@@ -3569,7 +3207,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     List at = Numbered(first + item);
 #endif
 #if LATER
-    at.entries[2] += queryPlaces[1][0];
+    at.entries[2] += PAST_ROWS;
 #endif
 #if PASS == 0  // Query
 #if HALVING

@@ -90,18 +90,7 @@ void ScanGroup(uint thread, uint own, out uint before, out uint all)
 #if STAGE == 1
 void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value)
 {
-#if OUTPUT_COUNT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_COUNT_BITS;
-    const uint shift = offset % perWord * OUTPUT_COUNT_BITS;
-    const uint mask = (1u << OUTPUT_COUNT_BITS) - 1;
-    InterlockedAnd(outputCountTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputCountTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value;
-#endif
 }
 
 [numthreads(NUM_THREADS, 1, 1)]
@@ -175,18 +164,7 @@ bool IsNonzero(uint item)
 #if STAGE == 2
 void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 {
-#if OUTPUT_COORDINATES_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_COORDINATES_BITS;
-    const uint shift = offset % perWord * OUTPUT_COORDINATES_BITS;
-    const uint mask = (1u << OUTPUT_COORDINATES_BITS) - 1;
-    InterlockedAnd(outputCoordinatesTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputCoordinatesTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputCoordinatesTensor[offset] = (OUTPUT_COORDINATES_STORED)value;
-#endif
 }
 
 // Of the block's elements: first which are nonzero, then the numbers of those that are

@@ -51,7 +51,7 @@ struct Dimension
     uint outputStride;
 };
 
-#if INPUT_VECTOR > 1 && INPUT_BITS >= 16
+#if INPUT_VECTOR > 1
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #else
 typedef INPUT_STORED InputElements;
@@ -66,11 +66,7 @@ typedef vector<QUANTIZATION1_STORED, QUANTIZATION1_VECTOR> Quantization1Elements
 #else
 typedef QUANTIZATION1_STORED Quantization1Elements;
 #endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
 typedef OUTPUT_STORED OutputElements;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<Quantization0Elements> quantizationTensors0 : register(t1);
@@ -304,89 +300,91 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint word = inputTensor[offset / perWord] >> (offset % perWord * INPUT_BITS);
-#elif INPUT_VECTOR > 1
+#if INPUT_VECTOR > 1
     const InputElements elements = inputTensor[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-    {
-#if INPUT_VECTOR > 1 && INPUT_BITS < 16
-        values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
-#elif INPUT_VECTOR > 1
+#if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)elements[k];
-#elif INPUT_BITS < 16
-        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
-        const uint perWord = 32 / INPUT_BITS;
-        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
-        values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
         values[k] = (INPUT_VALUE)inputTensor[offset + (INPUT_SINGLE ? 0 : k * inputStep)];
 #endif
-    }
 }
 
 void LoadQuantization0(uint offset, out QUANTIZATION0_VALUE values[VECTOR])
 {
-#if QUANTIZATION0_VECTOR > 1 && QUANTIZATION0_BITS < 16
+#if QUANTIZATION0_BITS < 16
+#if QUANTIZATION0_VECTOR > 1
     const uint perWord = 32 / QUANTIZATION0_BITS;
     const uint word = quantizationTensors0[offset / perWord] >> (offset % perWord * QUANTIZATION0_BITS);
-#elif QUANTIZATION0_VECTOR > 1
-    const Quantization0Elements elements = quantizationTensors0[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if QUANTIZATION0_VECTOR > 1 && QUANTIZATION0_BITS < 16
+#if QUANTIZATION0_VECTOR > 1
         values[k] = (QUANTIZATION0_VALUE)(word << (32 - QUANTIZATION0_BITS * (k + 1))) >> (32 - QUANTIZATION0_BITS);
-#elif QUANTIZATION0_VECTOR > 1
-        values[k] = (QUANTIZATION0_VALUE)elements[k];
-#elif QUANTIZATION0_BITS < 16
+#else
         const uint place = offset + (QUANTIZATION0_SINGLE ? 0 : k * quantization0Step);
         const uint perWord = 32 / QUANTIZATION0_BITS;
         const uint above = quantizationTensors0[place / perWord]
             << ((perWord - 1 - place % perWord) * QUANTIZATION0_BITS);
         values[k] = (QUANTIZATION0_VALUE)above >> (32 - QUANTIZATION0_BITS);
+#endif
+    }
+#else
+#if QUANTIZATION0_VECTOR > 1
+    const Quantization0Elements elements = quantizationTensors0[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if QUANTIZATION0_VECTOR > 1
+        values[k] = (QUANTIZATION0_VALUE)elements[k];
 #else
         values[k] = (QUANTIZATION0_VALUE)quantizationTensors0[offset
             + (QUANTIZATION0_SINGLE ? 0 : k * quantization0Step)];
 #endif
-    }
+#endif
 }
 
 void LoadQuantization1(uint offset, out QUANTIZATION1_VALUE values[VECTOR])
 {
-#if QUANTIZATION1_VECTOR > 1 && QUANTIZATION1_BITS < 16
+#if QUANTIZATION1_BITS < 16
+#if QUANTIZATION1_VECTOR > 1
     const uint perWord = 32 / QUANTIZATION1_BITS;
     const uint word = quantizationTensors1[offset / perWord] >> (offset % perWord * QUANTIZATION1_BITS);
-#elif QUANTIZATION1_VECTOR > 1
-    const Quantization1Elements elements = quantizationTensors1[offset / VECTOR];
 #endif
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
     {
-#if QUANTIZATION1_VECTOR > 1 && QUANTIZATION1_BITS < 16
+#if QUANTIZATION1_VECTOR > 1
         values[k] = (QUANTIZATION1_VALUE)(word << (32 - QUANTIZATION1_BITS * (k + 1))) >> (32 - QUANTIZATION1_BITS);
-#elif QUANTIZATION1_VECTOR > 1
-        values[k] = (QUANTIZATION1_VALUE)elements[k];
-#elif QUANTIZATION1_BITS < 16
+#else
         const uint place = offset + (QUANTIZATION1_SINGLE ? 0 : k * quantization1Step);
         const uint perWord = 32 / QUANTIZATION1_BITS;
         const uint above = quantizationTensors1[place / perWord]
             << ((perWord - 1 - place % perWord) * QUANTIZATION1_BITS);
         values[k] = (QUANTIZATION1_VALUE)above >> (32 - QUANTIZATION1_BITS);
+#endif
+    }
+#else
+#if QUANTIZATION1_VECTOR > 1
+    const Quantization1Elements elements = quantizationTensors1[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if QUANTIZATION1_VECTOR > 1
+        values[k] = (QUANTIZATION1_VALUE)elements[k];
 #else
         values[k] = (QUANTIZATION1_VALUE)quantizationTensors1[offset
             + (QUANTIZATION1_SINGLE ? 0 : k * quantization1Step)];
 #endif
-    }
+#endif
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
+#if VECTOR == 1
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -395,20 +393,12 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#else
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         word |= ((uint)values[k] & 0xff) << (8 * k);
     outputTensor[offset / 4] = word;
-#elif VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
-    OutputElements elements;
-    [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
-    outputTensor[offset / VECTOR] = elements;
 #endif
 }
 

@@ -58,8 +58,6 @@
 //   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -78,11 +76,7 @@ typedef uint4 RightBuffer;
 #else
 typedef B_STORED RightBuffer;
 #endif
-#if PASS >= 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
 typedef OUTPUT_STORED OutputBuffer;
-#endif
 #if PASS >= 1
 typedef uint4 ScratchBuffer;
 #else
@@ -201,21 +195,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
     return result;
 }
 
@@ -249,11 +231,6 @@ int Entry(List list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
 }
 
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
@@ -278,39 +255,6 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
 int Multiplied(List list)
 {
     int result = 1;
@@ -318,128 +262,6 @@ int Multiplied(List list)
     for (int d = 0; d < 8; d++)
         result *= d < list.length ? list.entries[d] : 1;
     return result;
-}
-
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
-List Unflat(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-bool Inside(List at, List sizes)
-{
-    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
-    return result;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // No integer is NaN.
@@ -657,13 +479,9 @@ float RoundedQuotient(float x, float y)
 
 A_VALUE LoadA(uint offset)
 {
-#if A_BITS < 16
     const uint perWord = 32 / A_BITS;
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
-#else
-    return (A_VALUE)aTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -682,13 +500,7 @@ A_VALUE ReadA(List at)
 
 ASCALE_VALUE LoadAScale(uint offset)
 {
-#if ASCALE_BITS < 16
-    const uint perWord = 32 / ASCALE_BITS;
-    const uint above = (uint)aScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ASCALE_BITS);
-    return (ASCALE_VALUE)above >> (32 - ASCALE_BITS);
-#else
     return (ASCALE_VALUE)aScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -707,14 +519,10 @@ ASCALE_VALUE ReadAScale(List at)
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
-#if AZERO_POINT_BITS < 16
     const uint perWord = 32 / AZERO_POINT_BITS;
     const uint above = (uint)aZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
     return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
-#else
-    return (AZERO_POINT_VALUE)aZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -734,13 +542,9 @@ AZERO_POINT_VALUE ReadAZeroPoint(List at)
 
 B_VALUE LoadB(uint offset)
 {
-#if B_BITS < 16
     const uint perWord = 32 / B_BITS;
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
-#else
-    return (B_VALUE)bTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -759,13 +563,7 @@ B_VALUE ReadB(List at)
 
 BSCALE_VALUE LoadBScale(uint offset)
 {
-#if BSCALE_BITS < 16
-    const uint perWord = 32 / BSCALE_BITS;
-    const uint above = (uint)bScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BSCALE_BITS);
-    return (BSCALE_VALUE)above >> (32 - BSCALE_BITS);
-#else
     return (BSCALE_VALUE)bScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -784,14 +582,10 @@ BSCALE_VALUE ReadBScale(List at)
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
-#if BZERO_POINT_BITS < 16
     const uint perWord = 32 / BZERO_POINT_BITS;
     const uint above = (uint)bZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
     return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
-#else
-    return (BZERO_POINT_VALUE)bZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -811,14 +605,7 @@ BZERO_POINT_VALUE ReadBZeroPoint(List at)
 
 OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 {
-#if OUTPUT_SCALE_BITS < 16
-    const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint above = (uint)outputScaleTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
-    return (OUTPUT_SCALE_VALUE)above >> (32 - OUTPUT_SCALE_BITS);
-#else
     return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -838,14 +625,10 @@ OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
-#if OUTPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
     const uint above = (uint)outputZeroPointTensor[offset / perWord]
         << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
-#else
-    return (OUTPUT_ZERO_POINT_VALUE)outputZeroPointTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -865,7 +648,6 @@ OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -874,9 +656,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)value;
-#endif
 }
 
 uint OffsetInOutput(List at)
@@ -1234,12 +1013,6 @@ uint PartPitch()
 uint PartOf(uint part, uint number, uint y, uint x)
 {
     return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
-}
-
-// The words of all partial sums
-uint PartWords()
-{
-    return IN_PARTS ? parts * matrices * matrixRows * PartPitch() : 0;
 }
 
 #if PASS == 2
@@ -1720,11 +1493,9 @@ void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, F
     [unroll]
     for (e = 0; e < 4; e++)
         elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
+#if OUTPUT_VECTOR == 4
     const uint4 bytes = (uint4)elements & 0xff;
     outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#elif OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)

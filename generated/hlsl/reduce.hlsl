@@ -47,9 +47,9 @@
 #define ABREAST 1
 #define ALONG VECTOR
 #endif
+#define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
 #define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is an element's index
 #define RANKS (FUNCTION == 7 || FUNCTION == 8 || CHOOSES)  // elements are compared by rank
-#define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
 #define SHIFTS (FUNCTION == 6)  // elements are mapped after a common shift is subtracted from the whole set
 
 struct Dimension
@@ -480,6 +480,7 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 #endif
+
 #if FUNCTION == 0  // ARGMAX
 StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(x); }
 #elif FUNCTION == 1  // ARGMIN

@@ -47,7 +47,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -65,10 +64,10 @@ typedef INPUT_GRADIENT_STORED SourceBuffer;
 #else
 typedef vector<INPUT_GRADIENT_STORED, SOURCE_VECTOR> SourceBuffer;
 #endif
-#if OUTPUT_VECTOR == 1 || OUTPUT_GRADIENT_BITS < 16
-typedef OUTPUT_GRADIENT_STORED OutputBuffer;
-#else
+#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_GRADIENT_STORED OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<SourceBuffer> inputGradientTensor : register(t0);
@@ -156,14 +155,6 @@ Reals RealsOf(float4 first, float4 second, int length)
 // An entry of a list in the constant buffer, read in place; 0 out of range
 #define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
 
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
-    return result;
-}
-
 List Listed(int x0, int x1)
 {
     List result = (List)0;
@@ -191,140 +182,12 @@ float Entry(Reals list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
 }
 
-// The entries from `first` up to but not including `last`, both clamped to the list
-List Part(List list, int first, int last)
-{
-    List result = (List)0;
-    first = clamp(first, 0, list.length);
-    result.length = max(clamp(last, 0, list.length) - first, 0);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = Entry(list, first + d);
-    return result;
-}
-
-List Join(List left, List right)
-{
-    List result = (List)0;
-    result.length = min(left.length + right.length, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
 int Total(List list)
 {
     int result = 0;
     [unroll]
     for (int d = 0; d < 8; d++)
         result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
-    return result;
-}
-
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
-List Unflat(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-bool Inside(List at, List sizes)
-{
-    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
 
@@ -627,8 +490,8 @@ int Order(float x)
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
-// and modulo 2^WORD_BITS, NaN of either sign comes last.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
+// unsigned words that wrap around, NaN of either sign comes last.
 float Max(float a, float b)
 {
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
@@ -636,7 +499,7 @@ float Max(float a, float b)
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
+// infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b)
 {
     return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
@@ -644,14 +507,7 @@ float Min(float a, float b)
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
-#if INPUT_GRADIENT_BITS < 16
-    const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
-    return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
-#else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -671,18 +527,7 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
-#if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputGradient(List at)
@@ -994,9 +839,6 @@ void StoreColumns(uint place, uint column, OUTPUT_GRADIENT_VALUE values[COLUMNS]
         {
 #if OUTPUT_VECTOR == 1
             StoreOutputGradient(place + x * stride, values[j]);
-#elif OUTPUT_GRADIENT_BITS < 16
-            outputGradientTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8
-                | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
 #else
             OutputBuffer some;
             [unroll]

@@ -39,7 +39,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -126,21 +125,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
     return result;
 }
 
@@ -195,11 +182,6 @@ int Entry(List list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
 }
 
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
 {
@@ -236,24 +218,6 @@ List Align(List list, int length, int fill)
         if (d < result.length)
             result.entries[d] = source >= 0 ? Entry(list, source) : fill;
     }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
     return result;
 }
 
@@ -328,15 +292,6 @@ List Unflat(int number, List sizes)
     return result;
 }
 
-bool Inside(List at, List sizes)
-{
-    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
-    return result;
-}
-
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
@@ -345,24 +300,6 @@ bool IsBox(List first, List last)
     for (int d = 0; d < 8; d++)
         result = result && (d >= last.length || first.entries[d] < last.entries[d]);
     return result;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -640,8 +577,8 @@ int Order(float x)
 }
 
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, unsigned
-// and modulo 2^WORD_BITS, NaN of either sign comes last.
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
+// unsigned words that wrap around, NaN of either sign comes last.
 float Max(float a, float b)
 {
     return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
@@ -649,7 +586,7 @@ float Max(float a, float b)
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
-// infinity, unsigned and modulo 2^WORD_BITS, NaN of either sign comes first.
+// infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b)
 {
     return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
@@ -657,13 +594,7 @@ float Min(float a, float b)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -682,14 +613,7 @@ INPUT_VALUE ReadInput(List at)
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
-#if INPUT_GRADIENT_BITS < 16
-    const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = (uint)inputGradientTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
-    return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
-#else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -709,13 +633,7 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 
 ROI_VALUE LoadROI(uint offset)
 {
-#if ROI_BITS < 16
-    const uint perWord = 32 / ROI_BITS;
-    const uint above = (uint)rOITensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ROI_BITS);
-    return (ROI_VALUE)above >> (32 - ROI_BITS);
-#else
     return (ROI_VALUE)rOITensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -734,14 +652,7 @@ ROI_VALUE ReadROI(List at)
 
 BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 {
-#if BATCH_INDICES_BITS < 16
-    const uint perWord = 32 / BATCH_INDICES_BITS;
-    const uint above = (uint)batchIndicesTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
-    return (BATCH_INDICES_VALUE)above >> (32 - BATCH_INDICES_BITS);
-#else
     return (BATCH_INDICES_VALUE)batchIndicesTensor[offset];
-#endif
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -761,18 +672,7 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
-#if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputGradient(List at)
@@ -791,18 +691,7 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 
 void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 {
-#if OUTPUT_ROIGRADIENT_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_ROIGRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_ROIGRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_ROIGRADIENT_BITS) - 1;
-    InterlockedAnd(outputROIGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputROIGradientTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputROIGradientTensor[offset] = (OUTPUT_ROIGRADIENT_STORED)value;
-#endif
 }
 
 uint OffsetInOutputROIGradient(List at)
@@ -1519,12 +1408,16 @@ REAL_VALUE Chosen2(List at)
 }
 
 #if PASS >= 6
-// Tables of bits, in scratch from word selection[0][0] on: rows of selection[0][3] coordinates, those along all
-// dimensions tested one after the other. Row w has the bits of terms 32 * w and up; selection[0][1] such rows are
-// followed by those whose bits tell which of the rows above have any.
+// Tables of bits, in scratch. A row has a word for each coordinate, those along all dimensions tested one after the
+// other. Row w has the bits of terms 32 * w and up; below these rows are others, whose bits tell which of them have
+// any.
+#define TABLES_FIRST (uint)selection[0][0]  // the first word
+#define TERM_ROWS (uint)selection[0][1]  // rows for terms
+#define ROW_ROWS (uint)selection[0][2]  // rows for these rows
+#define ROW_WORDS (uint)selection[0][3]
 uint Bits(uint row, uint coordinate)
 {
-    return scratch[(uint)selection[0][0] + row * (uint)selection[0][3] + coordinate];
+    return scratch[TABLES_FIRST + row * ROW_WORDS + coordinate];
 }
 
 #if PASS < 8
@@ -1565,7 +1458,7 @@ bool IsSet(uint number, int coordinate)
 #else
 bool IsSet(uint number, int coordinate)
 {
-    return number < (uint)selection[0][1] && Bits(number, (uint)coordinate) != 0;
+    return number < TERM_ROWS && Bits(number, (uint)coordinate) != 0;
 }
 #endif
 
@@ -1581,7 +1474,7 @@ void WriteBits(uint group, uint thread)
         InterlockedOr(words[own], 1u << bit);
     GroupMemoryBarrierWithGroupSync();
     if (bit == 0 && item < count)
-        scratch[(uint)selection[0][0] + first + item] = words[own];
+        scratch[TABLES_FIRST + first + item] = words[own];
 }
 #else
 uint Common(uint row, uint coordinates[3])
@@ -1606,9 +1499,9 @@ void AddSelected(List at)
     for (lane = 0; lane < LANES; lane++)
         totals[lane] = (REAL_VALUE)0;
     [loop]
-    for (uint block = 0; block < (uint)selection[0][2]; block++)
+    for (uint block = 0; block < ROW_ROWS; block++)
     {
-        uint rows = Common((uint)selection[0][1] + block, coordinates);
+        uint rows = Common(TERM_ROWS + block, coordinates);
         [loop]
         while (rows != 0)  // ends: each turn clears a bit, here and below
         {

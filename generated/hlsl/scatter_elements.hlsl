@@ -98,13 +98,7 @@ INPUT_VALUE LoadInput(uint offset)
 
 INDICES_VALUE LoadIndices(uint offset)
 {
-#if INDICES_BITS < 16
-    const uint perWord = 32 / INDICES_BITS;
-    const uint above = (uint)indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
-    return (INDICES_VALUE)above >> (32 - INDICES_BITS);
-#else
     return (INDICES_VALUE)indicesTensor[offset];
-#endif
 }
 
 UPDATES_VALUE LoadUpdates(uint offset)

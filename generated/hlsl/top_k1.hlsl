@@ -148,18 +148,7 @@ void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 
 void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
 {
-#if OUTPUT_INDEX_BITS < 16
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_INDEX_BITS;
-    const uint shift = offset % perWord * OUTPUT_INDEX_BITS;
-    const uint mask = (1u << OUTPUT_INDEX_BITS) - 1;
-    InterlockedAnd(outputIndexTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputIndexTensor[offset / perWord], (mask & (uint)value) << shift);
-#else
     outputIndexTensor[offset] = (OUTPUT_INDEX_STORED)value;
-#endif
 }
 
 // Writes the outputs of one rank, given the element and its place in the line

@@ -23,9 +23,6 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_STORED  the same type
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -78,29 +75,9 @@ struct List
     int length;
 };
 
-struct Reals
-{
-    float entries[8];
-    int length;
-};
-
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
     return result;
 }
 
@@ -126,24 +103,6 @@ int Entry(List list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
 }
 
-float Entry(Reals list, int place)
-{
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
-}
-
-// The entries from `first` up to but not including `last`, both clamped to the list
-List Part(List list, int first, int last)
-{
-    List result = (List)0;
-    first = clamp(first, 0, list.length);
-    result.length = max(clamp(last, 0, list.length) - first, 0);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = Entry(list, first + d);
-    return result;
-}
-
 List Join(List left, List right)
 {
     List result = (List)0;
@@ -155,109 +114,12 @@ List Join(List left, List right)
     return result;
 }
 
-// The list at another length: leading entries are dropped, or filled in
-List Align(List list, int length, int fill)
-{
-    List result = (List)0;
-    result.length = clamp(length, 0, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-    {
-        const int source = d + list.length - result.length;
-        if (d < result.length)
-            result.entries[d] = source >= 0 ? Entry(list, source) : fill;
-    }
-    return result;
-}
-
-List Replace(List list, int place, int entry)
-{
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d == place && d < list.length)
-            list.entries[d] = entry;
-    return list;
-}
-
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
-    return result;
-}
-
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return n - below * size >= size ? below + 1 : below;
-}
-
-int FloorQuotient(int a, int b, int reciprocal)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b < 1)
-        return FloorQuotient(a, b);
-    const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
-}
-
-int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
-
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
 }
 
 List Unflat(int number, List sizes)
@@ -308,196 +170,6 @@ bool Inside(List at, List sizes)
         result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
     return result;
 }
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
-}
-
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-bool IsNan(uint64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-double Convert(float x, double type) { return (double)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-uint64_t Convert(float x, uint64_t type)
-{
-    return IsNan(x) ? 0 : x >= 18446744073709551616.0f ? ~(uint64_t)0 : x <= 0.0f ? 0 : (uint64_t)x;
-}
-
-float Convert(double x, float type) { return (float)x; }
-double Convert(double x, double type) { return (double)x; }
-
-int Convert(double x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0L ? 2147483647 : x <= -2147483648.0L ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(double x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x;
-}
-
-int64_t Convert(double x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-uint64_t Convert(double x, uint64_t type)
-{
-    return IsNan(x) ? 0 : x >= 18446744073709551616.0L ? ~(uint64_t)0 : x <= 0.0L ? 0 : (uint64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-double Convert(int x, double type) { return (double)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(int x, uint64_t type) { return (uint64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-double Convert(uint x, double type) { return (double)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(uint x, uint64_t type) { return (uint64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-double Convert(int64_t x, double type) { return (double)x; }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(int64_t x, uint64_t type) { return (uint64_t)x; }
-float Convert(uint64_t x, float type) { return WideToFloat(x); }
-double Convert(uint64_t x, double type) { return (double)x; }
-int Convert(uint64_t x, int type) { return (int)x; }
-uint Convert(uint64_t x, uint type) { return (uint)x; }
-int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
 INPUT_VALUE LoadInput(uint offset)
 {

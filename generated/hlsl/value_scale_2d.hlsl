@@ -14,12 +14,11 @@
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where coordinates are those of OutputTensor, its innermost stride is 1, and all other
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
+//              where coordinates are those of OutputTensor, its innermost stride is 1, and all other
 //              strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
@@ -39,7 +38,7 @@ struct Dimension
     uint reserved1;
 };
 
-#if VECTOR > 1 && OUTPUT_BITS >= 16
+#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #else
 typedef OUTPUT_STORED OutputElements;
@@ -78,33 +77,12 @@ float Scaled(float x, float scale, float bias)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
     return (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
-    // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
-    // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
-    uint word = 0;
-    [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        word |= ((uint)values[k] & 0xff) << (8 * k);
-    outputTensor[offset / 4] = word;
-#elif VECTOR == 1
+#if VECTOR == 1
     outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
     OutputElements elements;

@@ -26696,7 +26696,9 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, const dmlops_plan_Buffer*
     stand_in, dmlops_plan_Known* result) {
-    dmlops_plan_define_type(planning, "REAL", told->is_double ? 64 : 32, 1, 1);
+    int64_t bits = told->is_double ? 64 : 32;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REAL_BITS"), bits);
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("REAL_VALUE"), dmlops_plan_value_type(planning, bits, 1, 1));
     dmlops_plan_int_512 lists;
     dmlops_plan_tell_tensors(planning, told, stand_in, &lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {

@@ -17,6 +17,7 @@ from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.hlsl_reached import reached
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
@@ -48,6 +49,16 @@ class Tensor:
     types: tuple[str, ...]
     bits: tuple[int, ...]
     values: frozenset[str]
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it may have elements of which a word holds several."""
+        return any(bits < 16 for bits in self.bits)
+
+    @property
+    def is_unpacked(self) -> bool:
+        """Whether it may have others."""
+        return any(bits >= 16 for bits in self.bits)
 
 
 @dataclass(frozen=True)
@@ -125,7 +136,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         else:
             form = _form(near, operator, functions, halves, plans)
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=form)
-        return {f"hlsl/{operator.slug}.hlsl": broken(text)}
+        return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
 
     scheduled = [operator for operator in registry.operators if operator.schedule is not None]
     return merged(parts("hlsl", registry, templates.memory, shader, scheduled))

@@ -35,7 +35,7 @@ class ShaderPrinter(LoopPrinter):
         assert defines is not None
         self.fused = ""
         self.reads_in_place = False
-        self.most_listed = 1
+        self.listed: set[int] = set()
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
         for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths_of_forms(operator))):
             self.constants.add_bound(bound)
@@ -153,7 +153,7 @@ class ShaderPrinter(LoopPrinter):
     def list_of(self, items: tuple[ir.Expr, ...]) -> str:
         if not items:
             return "(List)0"
-        self.most_listed = max(self.most_listed, len(items))
+        self.listed.add(len(items))
         return f"Listed({', '.join(map(self._narrow, items))})"
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:

@@ -20,6 +20,7 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
+from dmlgen.outputs.hlsl_reached import reached
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
 from dmlgen.plans.model import Plans, plans_of
@@ -98,7 +99,7 @@ class DefinitionShader:
     by_lanes: tuple[str, ...]  # of these, those that lanes also need
     max_rank: int
     longest: int  # list
-    most_listed: int
+    listed: tuple[int, ...]  # lengths of lists made of single integers
     reads_in_place: bool  # entries of lists among the constants
 
     @property
@@ -175,14 +176,13 @@ class DefinitionShader:
 def text(shader: DefinitionShader, templates: Templates) -> bytes:
     """The file of a shader."""
     plans = plans_of(RUNTIME)
-    return broken(
-        templates.render(
-            "hlsl/definition.hlsl.j2",
-            shader=shader,
-            params=definition_params(plans, shader),
-            params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
-        )
+    whole = templates.render(
+        "hlsl/definition.hlsl.j2",
+        shader=shader,
+        params=definition_params(plans, shader),
+        params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
     )
+    return broken(reached(whole))
 
 
 def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
@@ -261,7 +261,7 @@ def shader_of(
         functions=_chosen(functions, halves if fast and fast.in_halves else None, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
-        most_listed=printer.most_listed,
+        listed=tuple(sorted(printer.listed)),
         reads_in_place=printer.reads_in_place,
     )
 

@@ -12,7 +12,7 @@ from .loops import Words, bind
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Buffer, Eight, Sizes
-from .types import define_tensor, define_type
+from .types import define_tensor, value_type
 
 Lists = Annotated[list[int], 512]
 
@@ -143,7 +143,9 @@ def tell_known(
 ) -> Known:
     """Defines the macros and binds the resources of tensors; returns what depends on the description alone.
     The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
-    define_type(out, "REAL", 64 if told.is_double else 32, True, True)
+    bits = 64 if told.is_double else 32
+    out.define("REAL_BITS", bits)
+    out.define_text("REAL_VALUE", value_type(bits, True, True))
     lists = tell_tensors(out, told, stand_in)
     for place, kept in enumerate(shader.kept):
         sizes: Eight = []
