@@ -24594,8 +24594,8 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     by_units, const dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int64_t
-    depth, int has_units);
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int
+    has_units);
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int has_units, dmlops_plan_Parts* result);
@@ -25794,8 +25794,9 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
 
 /* The tile for so many heads, queries and keys of each, and elements of a query or a value at most. Wide rows are
    shared by two or four waves. Otherwise waves have 32 rows each if these are many and narrow, which halves the
-   traffic of shared memory; else 16, and fewer waves if groups are few, or if half of the waves have room for all
-   rows. Tiles are small where there is little to do per group, and large where few groups share a multiprocessor. */
+   traffic of shared memory; else 16, and fewer waves if groups are few and that makes more of them. Waves without
+   rows help to load keys and values, unless groups are many. Tiles are small where there is little to do per group,
+   and large where few groups share a multiprocessor. */
 DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t queries, int64_t keys,
     int64_t widest, dmlops_plan_UnitsTile* result) {
     if (widest > 128) {
@@ -25824,8 +25825,9 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t hea
     }
     groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves, rows)));
     int64_t least = (groups < 128) ? 2 : waves;
-    while (planning->reason == DMLOPS_REASON_NONE && ((waves > 1) && ((waves > least) ||
-        (dmlops_multiply(dmlops_divide(waves, 2), rows) >= queries)))) {
+    int64_t idle = is_many ? 1 : 4;
+    while (planning->reason == DMLOPS_REASON_NONE && (waves > ((dmlops_multiply(dmlops_divide(waves, 2), rows) >=
+        queries) ? idle : least))) {
         waves = dmlops_divide(waves, 2);
         groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves,
             rows)));
@@ -25962,19 +25964,14 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
 
 /* Whether these queries of each head are so few that it pays more to read keys and values once than to multiply in
    tiles. */
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int64_t
-    depth, int has_units) {
-    if (queries == 1) {
-        return 1;
-    }
-    if (keys < (has_units ? 1024 : 256)) {
-        return 0;
-    }
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int
+    has_units) {
     int64_t every = dmlops_plan_times(planning, heads, queries);
     if (has_units) {
-        return (queries <= 16) && (every <= dmlops_plan_times(planning, 4, depth));
+        return (queries == 1) || ((every <= 128) && (keys >= 1024));
     }
-    return (queries <= 8) || ((queries <= 64) && (every <= 2560));
+    int are_some = (queries <= 64) && (every <= 2560);
+    return (queries <= 4) || (are_some && (keys >= 256));
 }
 
 /* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
@@ -25995,10 +25992,9 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].count)];
-    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    if (!dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], keys, heads, depth,
-        has_units)) {
+    if (!dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], keys,
+        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]), has_units)) {
         dmlops_plan_no_parts(planning, result);
         return;
     }

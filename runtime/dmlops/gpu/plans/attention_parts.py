@@ -29,7 +29,6 @@ from .tuning import (
     PARTS_MOST_QUERIES,
     PARTS_QUERIES,
     PARTS_THREADS,
-    PARTS_UNITS_HEADS,
     PARTS_UNITS_KEYS,
     PARTS_UNITS_QUERIES,
 )
@@ -78,17 +77,14 @@ def floats_at_once(tensors: Tensors) -> int:
     return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
 
 
-def are_few(queries: int, keys: int, heads: int, depth: int, has_units: bool) -> bool:
+def are_few(queries: int, keys: int, heads: int, has_units: bool) -> bool:
     """Whether these queries of each head are so few that it pays more to read keys and values once than to
     multiply in tiles."""
-    if queries == 1:
-        return True
-    if keys < (PARTS_UNITS_KEYS if has_units else PARTS_LEAST_KEYS):
-        return False
     every = times(heads, queries)
     if has_units:
-        return queries <= PARTS_UNITS_QUERIES and every <= times(PARTS_UNITS_HEADS, depth)
-    return queries <= PARTS_FEW_QUERIES or (queries <= PARTS_MOST_QUERIES and every <= PARTS_QUERIES)
+        return queries == 1 or (every <= PARTS_UNITS_QUERIES and keys >= PARTS_UNITS_KEYS)
+    are_some = queries <= PARTS_MOST_QUERIES and every <= PARTS_QUERIES
+    return queries <= PARTS_FEW_QUERIES or (are_some and keys >= PARTS_LEAST_KEYS)
 
 
 def parts_of(
@@ -105,8 +101,8 @@ def parts_of(
     depth, width = query[3], sizes[3]
     if vector == 1 or depth % vector != 0 or width % vector != 0 or max(depth, width) > MOST_ELEMENTS:
         return no_parts()
-    keys, heads = kept_sizes[attention.key][2], times(sizes[0], sizes[1])
-    if not are_few(sizes[2], keys, heads, depth, has_units):
+    keys = kept_sizes[attention.key][2]
+    if not are_few(sizes[2], keys, times(sizes[0], sizes[1]), has_units):
         return no_parts()
     shared = max(views.shared, 1)
     lanes = power_below(depth // vector, MOST_LANES)

@@ -215,6 +215,8 @@ ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
 "the same for rows wider than 64, if that leaves many groups"
 ATTENTION_FEW_WAVES = 2  # NVIDIA H200: 1 at 0.91, 4 at 0.93
 "the least waves to which a group shrinks if groups are few"
+ATTENTION_LEAST_WAVES = 4  # NVIDIA H200: 1 at 0.45 to 0.91 with 16 queries, 2 at 0.92 to 1.01
+"the least waves to which it shrinks if half of them have room for all rows"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 32 rows to a wave at 0.81 with 384 groups, 1.07 with 1536
 "groups that count as many"
 ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 keys, at 0.99 with 197
@@ -222,20 +224,18 @@ ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 
 ATTENTION_LARGE_GROUPS = 264  # NVIDIA H200: tiles of 32 keys at 0.92 with 144 and 256 groups, at 1.4 with 384
 "groups up to which tiles have 64 keys rather than 32"
 
-PARTS_LEAST_KEYS = 256  # NVIDIA H200: 16 to 64 at 0.5 to 0.7 with as many, 257 at 0.92 to 1.02 with 256
-"keys from which they are split into parts, and read once for several queries and heads that share them"
-PARTS_UNITS_KEYS = 1024  # NVIDIA H200: 256 at 0.55 with as many
-"the same with matrix units"
-PARTS_FEW_QUERIES = 8  # NVIDIA H200: 2 to 15 times as fast, with 16 in 1024 heads 0.85
-"queries up to which that pays"
+PARTS_FEW_QUERIES = 4  # NVIDIA H200: 1.03 to 15 times as fast
+"queries up to which keys are split into parts, and read once for all queries and heads that share them"
 PARTS_MOST_QUERIES = 64  # NVIDIA H200: 1.4 to 2.8 times as fast with 64
-"the same if there are few in all heads together"
+"the same if there are few in all heads together, but many keys"
 PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 3072 and more 0.6 to 1.2
 "queries in all heads together that count as few"
-PARTS_UNITS_QUERIES = 16  # NVIDIA H200: with 24 0.37 to 1.1
-"queries up to which that beats matrix units if there are few in all heads together"
-PARTS_UNITS_HEADS = 4  # NVIDIA H200: 0.95 to 8 times as fast with fewer, with twice as many 0.4 to 1.0
-"queries in all heads together that count as few with matrix units, per element of a head"
+PARTS_LEAST_KEYS = 256  # NVIDIA H200: 0.95 to 1.09 times as fast with as many, with 64 and 128 0.63 to 0.78
+"keys that count as many"
+PARTS_UNITS_QUERIES = 128  # NVIDIA H200: 1.0 to 5 times as fast, with 256 0.85 to 1.07, with 512 0.5 to 0.93
+"queries in all heads together up to which that beats matrix units if keys are many"
+PARTS_UNITS_KEYS = 1024  # NVIDIA H200: 1.0 to 2 times as fast with as many, with 256 0.36 to 0.78
+"keys that then count as many"
 PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
 "threads in a group of that form"
 PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01

@@ -17,6 +17,7 @@ from .tuning import (
     ATTENTION_FEW_WAVES,
     ATTENTION_GROUPS,
     ATTENTION_LARGE_GROUPS,
+    ATTENTION_LEAST_WAVES,
     ATTENTION_MANY_GROUPS,
     ATTENTION_MANY_KEYS,
     ATTENTION_MANY_ROWS,
@@ -345,9 +346,9 @@ def units_tile(heads: int, queries: int, keys: int, widest: int) -> UnitsTile:
     """The tile for so many heads, queries and keys of each, and elements of a query or a value at most.
 
     Wide rows are shared by two or four waves. Otherwise waves have 32 rows each if these are many and narrow,
-    which halves the traffic of shared memory; else 16, and fewer waves if groups are few, or if half of the
-    waves have room for all rows. Tiles are small where there is little to do per group, and large where few
-    groups share a multiprocessor.
+    which halves the traffic of shared memory; else 16, and fewer waves if groups are few and that makes more
+    of them. Waves without rows help to load keys and values, unless groups are many. Tiles are small where
+    there is little to do per group, and large where few groups share a multiprocessor.
     """
     if widest > WIDE:
         slices = 2 if widest <= 2 * WIDE else 4
@@ -363,7 +364,8 @@ def units_tile(heads: int, queries: int, keys: int, widest: int) -> UnitsTile:
             rows = 2 * UNIT_ROWS
     groups = times(heads, ceil_div(queries, waves * rows))
     least = ATTENTION_FEW_WAVES if groups < UNITS_GROUPS else waves
-    while waves > 1 and (waves > least or waves // 2 * rows >= queries):  # ends: waves halve
+    idle = 1 if is_many else ATTENTION_LEAST_WAVES
+    while waves > (idle if waves // 2 * rows >= queries else least):  # ends: waves halve
         waves = waves // 2
         groups = times(heads, ceil_div(queries, waves * rows))
     if is_many and has_few_keys:
