@@ -25003,6 +25003,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int has_units);
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
@@ -31831,6 +31832,18 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
     }
 }
 
+/* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int has_units) {
+    (void)planning;
+    if (of_bytes) {
+        return 4;
+    }
+    if (has_units) {
+        return (taps <= 9) ? 3 : 6;
+    }
+    return (taps == 1) ? 4 : 9;
+}
+
 /* Thin matrices take a pass of their own; windows with few rows or few products slide over the input; others use tiles:
    of bytes, of matrix units where these suit, else of ordinary arithmetic; else the definition's own passes where
    those are as good. */
@@ -31846,16 +31859,9 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
     int has_byte_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && (found.rows >= 4);
     int has_units = of_bytes ? has_byte_units : dmlops_plan_suits_units(planning, told, shader, &found);
     int64_t taps = dmlops_plan_element_count(planning, &told->factors.window.sizes);
-    int is_point = taps == 1;
-    int64_t least_rows = is_point ? 4 : 9;
-    if (of_bytes) {
-        least_rows = 4;
-    } else {
-        if (has_units) {
-            least_rows = (taps <= 9) ? 3 : 6;
-        }
-    }
-    if (dmlops_plan_suits_sliding(planning, told, shader, &found, least_rows) && !(has_units && is_point)) {
+    int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, has_units);
+    int has_small_tiles = has_units && (taps == 1);
+    if (dmlops_plan_suits_sliding(planning, told, shader, &found, least_rows) && !has_small_tiles) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }

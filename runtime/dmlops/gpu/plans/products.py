@@ -34,6 +34,15 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
         plan_way(out, told._replace(factors=told.factors._replace(window=upright(window))), shader)
 
 
+def rows_for_tiles(taps: int, of_bytes: bool, has_units: bool) -> int:
+    """The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input."""
+    if of_bytes:
+        return BYTES_DIRECT_ROWS
+    if has_units:
+        return UNITS_DIRECT_ROWS if taps <= UNITS_LARGE_TAPS else UNITS_LARGE_ROWS
+    return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
+
+
 def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """Thin matrices take a pass of their own; windows with few rows or few products slide over the input;
     others use tiles: of bytes, of matrix units where these suit, else of ordinary arithmetic; else the
@@ -46,13 +55,9 @@ def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     has_byte_units = out.has(Capability.BYTE_UNITS) and found.rows >= BYTES_DIRECT_ROWS
     has_units = has_byte_units if of_bytes else suits_units(out, told, shader, found)
     taps = element_count(told.factors.window.sizes)
-    is_point = taps == 1  # for which matrix units have small tiles
-    least_rows = TILE_POINT_ROWS if is_point else TILE_DIRECT_ROWS
-    if of_bytes:
-        least_rows = BYTES_DIRECT_ROWS
-    elif has_units:
-        least_rows = UNITS_DIRECT_ROWS if taps <= UNITS_LARGE_TAPS else UNITS_LARGE_ROWS
-    if suits_sliding(told, shader, found, least_rows) and not (has_units and is_point):
+    least_rows = rows_for_tiles(taps, of_bytes, has_units)
+    has_small_tiles = has_units and taps == 1
+    if suits_sliding(told, shader, found, least_rows) and not has_small_tiles:
         plan_sliding(out, told, shader)
         return
     if of_bytes and found.is_worth:
