@@ -843,8 +843,8 @@ void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
             StoreOutput(place + x * stride, values[j]);
 #else
 #if OUTPUT_BITS < 16
-            outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8
-                | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
+            outputTensor[(place + x) / 4] = ((uint)values[j] & 0xff) | ((uint)values[j + 1] & 0xff) << 8
+                | ((uint)values[j + 2] & 0xff) << 16 | (uint)values[j + 3] << 24;
 #else
             OutputBuffer some;
             [unroll]
