@@ -284,7 +284,6 @@ def test_reasons_for_no_plan(
     ("desc", "number", "limit"),
     [
         (identity((2**31,)), 2**31, 2**31),
-        (identity((65536, 65536)), 2**32, 2**32),
         (broadcast(2**31), 2**31, 2**31),
         (gathered(2**32 - 1), 2**32, 2**32),
     ],

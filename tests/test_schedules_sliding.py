@@ -403,7 +403,7 @@ def test_a_window_of_more_taps_than_32_bits_count_has_a_layer(monkeypatch: pytes
     assert [one.layers for one in told] == [1]
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 32, 256])
+@pytest.mark.parametrize("lanes", [1, 2, 32, sliding.SHARING_THREADS])
 def test_however_many_threads_share_a_window(
     lanes: int, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
