@@ -1,7 +1,7 @@
 """Microseconds to plan small work in Python and in C, with an operator of each form.
 
-`python -m bench.plan`. "Again" is how long a device takes to look up the program of an equal description. C
-validates what it plans, and the last column is how long that takes; Python does not.
+`python -m bench.plan`. "Again" is how long a device takes to look up the program of an equal description.
+Both validate what they plan; the last column is how long that takes in C.
 """
 
 from __future__ import annotations
