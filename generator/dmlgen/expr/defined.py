@@ -27,6 +27,14 @@ def entries_of(node: ir.Expr) -> list[ir.Entry]:
     return [part for part in walk_through(node) if isinstance(part, ir.Entry)]
 
 
+def factors_of(node: ir.Expr) -> list[ir.Expr]:
+    """The factors of a product of floats, from left to right; the value itself if it is none."""
+    match node:
+        case ir.Binary("*", left, right, ir.FLOAT):
+            return [*factors_of(left), *factors_of(right)]
+    return [node]
+
+
 @cache
 def _function_uses_at(function: ir.Function) -> bool:
     return uses_at(function.body)

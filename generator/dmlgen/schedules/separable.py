@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_known
+from dmlgen.expr.defined import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
@@ -160,7 +160,7 @@ class _Reader:
                 pass
             case _:
                 raise Unfit
-        factors = _multiplied(fold.body)
+        factors = factors_of(fold.body)
         weights = [one for one in factors if isinstance(one, ir.Reduce) and one.kind == "product"]
         others = [one for one in factors if one not in weights]
         if len(weights) > 1 or len(others) > 1:
@@ -218,10 +218,3 @@ class _Reader:
         name = ir.Local(f"{tensor.name[0].lower()}{tensor.name[1:]}{suffix}", ir.FLOAT, varies=True)
         known[name] = ir.substitute(value, {ir.Index(AT, ZERO): DIMENSION, ir.Index(AT, ONE): held})
         return name
-
-
-def _multiplied(node: ir.Expr) -> list[ir.Expr]:
-    match node:
-        case ir.Binary("*", left, right, ir.FLOAT):
-            return [*_multiplied(left), *_multiplied(right)]
-    return [node]

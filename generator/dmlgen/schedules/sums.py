@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import entries_of, walk_through
+from dmlgen.expr.defined import entries_of, factors_of, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
@@ -207,7 +207,7 @@ class _Reader:
                 body,
                 ir.FLOAT,
             ):
-                reads = [self._read(read, k) for read in _multiplied(body)]
+                reads = [self._read(read, k) for read in factors_of(body)]
             case _:
                 raise Unfit
         last = self._rank - 1
@@ -323,13 +323,6 @@ def _opened(node: ir.Expr, choice: Choice) -> ir.Expr:
             if isinstance(decided, ir.Number):
                 return _opened(then if decided.value else otherwise, choice)
     return rebuilt(node, lambda part: _opened(part, choice))
-
-
-def _multiplied(node: ir.Expr) -> list[ir.Expr]:
-    match node:
-        case ir.Binary("*", left, right, ir.FLOAT):
-            return _multiplied(left) + _multiplied(right)
-    return [node]
 
 
 def _items(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
