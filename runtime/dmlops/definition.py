@@ -256,19 +256,15 @@ class Evaluation:
 
     def least(self, name: str) -> Any:
         """The least value of a tensor's data type."""
-        return self._limit(name, -1)
+        return self._extremes(name)[0]
 
     def greatest(self, name: str) -> Any:
         """The greatest value of a tensor's data type."""
-        return self._limit(name, 1)
+        return self._extremes(name)[1]
 
-    def _limit(self, name: str, sign: int) -> Any:
+    def _extremes(self, name: str) -> tuple[Any, Any]:
         data_type = self._data_type(name)
-        if data_type.numpy.kind == "f":
-            return sign * float("inf")
-        signed = data_type.numpy.kind == "i"
-        low = -(1 << data_type.bits - 1) if signed else 0
-        return low if sign < 0 else (1 << data_type.bits - signed) - 1
+        return (-np.inf, np.inf) if data_type.numpy.kind == "f" else elements.extremes(data_type)
 
     def _data_type(self, name: str) -> TensorDataType:
         tensor = self.tensor(name)

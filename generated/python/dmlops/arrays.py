@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .description import Description
+from .elements import extremes
 from .plain import is_a
 from .quoting import shown
 from .tensor import TensorDesc
@@ -21,7 +22,7 @@ def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
     if is_a(given, np.ndarray):
         array = np.asarray(given)
         if array.shape == tensor.Sizes and array.dtype == data_type:
-            if tensor.DataType.bits == 4:
+            if tensor.DataType.bits < 8:
                 _check_range(name, tensor, array)
             return np.asarray(array, order="C")
         found = f"{array.dtype} of shape {array.shape}"
@@ -31,10 +32,10 @@ def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
 
 
 def _check_range(name: str, tensor: TensorDesc, array: np.ndarray) -> None:
-    """Raises ValueError if an element, which has a byte, does not fit 4 bits."""
-    least = -8 if array.dtype.kind == "i" else 0
+    """Raises ValueError if an element, which has a byte of its own, does not fit the data type's bits."""
+    least, greatest = extremes(tensor.DataType)
     for extreme in (array.min(), array.max()):
-        if not least <= extreme < least + 16:
+        if not least <= extreme <= greatest:
             raise ValueError(f"{name} has elements of {tensor.DataType.name}; {extreme} does not fit")
 
 

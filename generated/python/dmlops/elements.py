@@ -99,15 +99,18 @@ def _limited(array: Any, target: np.dtype[Any]) -> Any:
     return np.where(inside, np.where(inside, whole, 0).astype(target), limit)[()]
 
 
+def extremes(data_type: TensorDataType) -> tuple[int, int]:
+    """The least and the greatest element of an integer type."""
+    signed = data_type.numpy.kind == "i"
+    return -(1 << data_type.bits - 1) if signed else 0, (1 << data_type.bits - signed) - 1
+
+
 def quantize(value: Any, data_type: TensorDataType) -> Any:
     """The nearest integer, ties to even, within the range of an integer type; 0 for NaN."""
     array, target = np.asarray(value), computed_type(data_type)
-    signed = data_type.numpy.kind == "i"
-    low = -(1 << data_type.bits - 1) if signed else 0
-    high = (1 << data_type.bits - signed) - 1
     if array.dtype.kind == "f":
         array = np.asarray(_limited(np.rint(array), target))
-    return array.clip(low, high).astype(target)
+    return array.clip(*extremes(data_type)).astype(target)
 
 
 # Booleans, as scalars or arrays.
