@@ -25826,9 +25826,9 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t hea
     }
     groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves, rows)));
     int64_t least = (groups < 128) ? 2 : waves;
-    int64_t idle = is_many ? 1 : 4;
+    int64_t least_idle = is_many ? 1 : 4;
     while (planning->reason == DMLOPS_REASON_NONE && (waves > ((dmlops_multiply(dmlops_divide(waves, 2), rows) >=
-        queries) ? idle : least))) {
+        queries) ? least_idle : least))) {
         waves = dmlops_divide(waves, 2);
         groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves,
             rows)));

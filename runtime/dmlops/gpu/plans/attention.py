@@ -362,8 +362,8 @@ def units_tile(heads: int, queries: int, keys: int, widest: int) -> UnitsTile:
             rows = 2 * UNIT_ROWS
     groups = times(heads, ceil_div(queries, waves * rows))
     least = ATTENTION_FEW_WAVES if groups < UNITS_GROUPS else waves
-    idle = 1 if is_many else ATTENTION_LEAST_WAVES
-    while waves > (idle if waves // 2 * rows >= queries else least):  # ends: waves halve
+    least_idle = 1 if is_many else ATTENTION_LEAST_WAVES  # where half of the waves have room for all rows
+    while waves > (least_idle if waves // 2 * rows >= queries else least):  # ends: waves halve
         waves = waves // 2
         groups = times(heads, ceil_div(queries, waves * rows))
     if is_many and has_few_keys:

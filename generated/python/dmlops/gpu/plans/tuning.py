@@ -3,8 +3,8 @@
 """The numbers that planners choose by: tile and group sizes, and when a faster form pays.
 
 Each has the device it was measured on, and the relative speed of other values there: 0.9 is nine tenths of
-the speed. A number that decides between two forms has the speedup of the one chosen. `bench/tune.py` measures
-those that it has trials for on the GPU at hand, and rewrites their lines.
+the speed. A number that decides between two forms may have the speedup of the one chosen. `bench/tune.py`
+measures the numbers on the GPU at hand, and rewrites their lines.
 """
 
 from __future__ import annotations
