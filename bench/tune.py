@@ -54,7 +54,7 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "SEPARABLE_TABLE": (896, 7168),
     "BYTES_PART": (256, 1024),
     "THIN_LANES": (8, 64),
-    "TILE_PRODUCTS": (64, 512, 4096),
+    "TILE_PRODUCTS": (64, 96, 512),
 }
 # Thresholds that no case is near: an eighth and eight times of them are tried
 FAR = (

@@ -74,24 +74,6 @@ def test_which_descriptions_are_by_parts(kind: str) -> None:
     assert not by_parts(attention((1, 5, 255, 1, 8, 8), kind)[0]), "few keys"
 
 
-@pytest.mark.parametrize(
-    ("sizes", "few"),
-    [
-        ((4, 16, 1024, 2, 16, 16), True),
-        ((3, 43, 1024, 1, 64, 64), False),
-        ((1, 2, 1023, 1, 16, 16), False),
-        ((90, 1, 70, 4, 8, 8), True),
-    ],
-)
-def test_matrix_units_leave_fewer_queries_to_parts(sizes: tuple[int, ...], few: bool) -> None:
-    desc, _ = attention(sizes, "FLOAT16")
-    assert by_parts(desc) and bool(by_parts(desc, UNITS)) == few
-    if few:
-        assert gpu.planned(desc, UNITS) == gpu.planned(desc)
-    singles, _ = attention(sizes, "FLOAT32")
-    assert gpu.planned(singles, UNITS) == gpu.planned(singles)
-
-
 def test_parts_are_joined_where_there_are_some() -> None:
     assert len(by_parts(attention((1, 1, 128, 1, 64, 64), "FLOAT16")[0])) == 1
     assert [one.defines["JOINS"] for one in by_parts(attention((1, 1, 129, 1, 64, 64), "FLOAT16")[0])] == [

@@ -15,14 +15,13 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import attention as attention_plans
-from dmlops.gpu.plans import matrix_units, ordering
-from dmlops.gpu.plans.attention import UnitsTile
+from dmlops.gpu.plans import attention_units, matrix_units, ordering
+from dmlops.gpu.plans.attention_units import UnitsTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.occupancy import UnitTile
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
-from test_attention_parts import MANY, decoding
+from test_attention_parts import MANY, PRESENT, decoding
 from test_hlsl import instructions, validate
 from test_schedules_contraction import (
     channels_last,
@@ -416,6 +415,7 @@ def test_factors_in_order_give_them_too(
 ) -> None:
     monkeypatch.setattr(ordering, "TILE_COPIED", 1)
     monkeypatch.setattr(ordering, "TILE_COPIED_LINES", 1)
+    monkeypatch.setattr(matrix_units, "UNITS_TINY", 0)
     desc = PRODUCTS[name]
     first, second, *_ = gpu.planned(desc, UNITS).dispatches
     assert (first.defines["PASS"], second.defines["ORDERED"], second.waits) == (5, 1, True)
@@ -487,15 +487,24 @@ def test_attention_where_left_factors_are_laid_out_otherwise(device: Any) -> Non
         attends(device, *attention(ATTENTIONS[name], "FLOAT16"), is_alike=False)
 
 
+@pytest.fixture(params=[False, True], ids=["whole", "in parts"])
+def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether groups take parts of the keys, of 64 each."""
+    monkeypatch.setattr(attention_units, "PARTS_UNITS_LEAST", 64)
+    monkeypatch.setattr(attention_units, "PARTS_UNITS_WORTH", 1 if request.param else 2**30)
+    return bool(request.param)
+
+
 @pytest.mark.parametrize("tile", ATTENTION_TILES, ids=str)
 def test_attention_with_any_tile(
-    tile: UnitsTile, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tile: UnitsTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The last tile of keys is not whole, and neither is the last block of queries."""
-    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_units, "units_tile", lambda *_: tile)
     desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc).defines
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
+    assert made["IN_PARTS"] == in_parts
     validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
     for is_alike in (True, False):
         attends(device, desc, arrays, is_alike)
@@ -523,10 +532,10 @@ def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
 
 @pytest.mark.parametrize("tile", SLICED_OR_NOT, ids=str)
 def test_attention_where_scores_keep_growing(
-    tile: UnitsTile, device: Any, monkeypatch: pytest.MonkeyPatch
+    tile: UnitsTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tile of keys has scores greater than all before it by more than halves have room for."""
-    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_units, "units_tile", lambda *_: tile)
     desc, arrays = attention((1, 40, 160, 1, 16, 16), "FLOAT16")
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
     arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
@@ -542,8 +551,8 @@ def test_attention_at_any_scale(scale: float, device: Any) -> None:
     attends(device, dataclasses.replace(desc, Scale=scale), arrays)
 
 
-def test_attention_with_masks(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: UnitsTile(4, 16, 1, 16, 16))
+def test_attention_with_masks(in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention_units, "units_tile", lambda *_: UnitsTile(4, 16, 1, 16, 16))
     rng = np.random.default_rng(6)
     dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
     dense[1, 0, 3] = 0  # every key of a query
@@ -558,9 +567,9 @@ def test_attention_with_masks(device: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("tile", SLICED_OR_NOT[1:], ids=str)
 def test_attention_with_infinities_and_nan(
-    tile: UnitsTile, device: Any, monkeypatch: pytest.MonkeyPatch
+    tile: UnitsTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attention_plans, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_units, "units_tile", lambda *_: tile)
     desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
     arrays["ValueTensor"][0, 69, 2] = np.inf
     arrays["ValueTensor"][0, 1, 11] = np.nan
@@ -571,11 +580,59 @@ def test_attention_with_infinities_and_nan(
 
 
 @pytest.mark.parametrize("name", MANY)
-def test_attention_reads_keys_of_earlier_calls_where_they_are(name: str, device: Any) -> None:
+def test_attention_reads_keys_of_earlier_calls_where_they_are(name: str, in_parts: bool, device: Any) -> None:
     sizes, given, dispatches = MANY[name]
     desc, arrays = decoding("FLOAT16", sizes, given)
-    assert len(gpu.planned(desc, UNITS).dispatches) == dispatches
+    keys = sizes[2] + sizes[1] * ("KeyTensor" in given)
+    joins = in_parts and keys > 64
+    assert len(gpu.planned(desc, UNITS).dispatches) == dispatches + joins
     attends(device, desc, arrays)
+
+
+SHARING = {  # as for `decoding`
+    "one query": ((2, 1, 130, 6, 2, 16, 8), ("KeyTensor",)),
+    "more rows than a wave has": ((1, 5, 70, 8, 2, 8, 24), ("KeyTensor", "RelativePositionBiasTensor")),
+    "a tile of rows and some": ((1, 7, 65, 30, 3, 8, 8), ("KeyTensor",)),
+    "wide": ((1, 3, 90, 9, 1, 136, 144), ()),
+}
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_queries_of_heads_that_share_keys_are_rows_of_one_group(
+    name: str, in_parts: bool, device: Any
+) -> None:
+    sizes, given = SHARING[name]
+    desc, arrays = decoding("FLOAT16", sizes, given)
+    made = multiplying(desc).defines
+    assert (made["SHARED"], made["IN_PARTS"]) == (sizes[3] // sizes[4], in_parts)
+    attends(device, desc, arrays)
+
+
+def test_which_attention_they_leave_to_ordinary_arithmetic() -> None:
+    """One query of keys that no more than two heads share, or that are stored as well."""
+    for sizes, given, is_left in (
+        ((3, 1, 90, 4, 2, 8, 8), ("KeyTensor",), True),
+        ((3, 1, 90, 6, 2, 8, 8), ("KeyTensor",), False),
+        ((3, 1, 90, 6, 2, 8, 8), ("KeyTensor", *PRESENT), True),
+        ((3, 2, 2048, 2, 2, 8, 8), ("KeyTensor",), False),
+        ((3, 2, 90, 2, 2, 8, 8), ("KeyTensor", *PRESENT), False),
+    ):
+        desc, _ = decoding("FLOAT16", sizes, given)
+        assert (gpu.planned(desc, UNITS) == gpu.planned(desc)) == is_left
+        singles, _ = decoding("FLOAT32", sizes, given)
+        assert gpu.planned(singles, UNITS) == gpu.planned(singles)
+
+
+def test_parts_pay_where_groups_are_few_and_keys_many() -> None:
+    for sizes, parts in (
+        ((1, 8, 2048, 8, 128, 128), 32), ((1, 16, 2048, 32, 128, 128), 8), ((1, 256, 2048, 32, 128, 128), 2),
+        ((1, 512, 2048, 32, 128, 128), 1), ((1, 16, 512, 12, 64, 64), 8), ((1, 16, 256, 12, 64, 64), 1),
+        ((1, 512, 512, 12, 64, 64), 1), ((1, 64, 2048, 8, 256, 256), 8), ((1, 4096, 4096, 1, 512, 512), 1),
+    ):  # fmt: skip
+        batches, queries, keys, heads, depth, width = sizes
+        desc = attention((batches, queries, keys, heads, depth, width), "FLOAT16")[0]
+        made = multiplying(desc).defines
+        assert (made["IN_PARTS"], made["PART_KEYS"]) == (parts > 1, keys // parts if parts > 1 else 0)
 
 
 def test_attention_does_not_see_what_nothing_wrote(device: Any) -> None:
@@ -602,8 +659,9 @@ def test_plans_in_c_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     library = Library(tmp_path)
     large = [product(half(size, size), half(size, size), None) for size in (1024, 2048, 4096)]
-    sizes = [*ATTENTIONS.values(), (8, 512, 512, 12, 64, 64)]
+    sizes = [*ATTENTIONS.values(), (8, 512, 512, 12, 64, 64), (1, 16, 2048, 32, 128, 128)]
     attending = [attention(one, "FLOAT16")[0] for one in sizes]
+    attending += [decoding("FLOAT16", *one)[0] for one in SHARING.values()]
     many = [of_many_images(desc) for desc in WINDOWS.values()]
     for desc in [*CASES.values(), *many, *large, *attending]:
         for capabilities in (NO_CAPABILITIES, UNITS):

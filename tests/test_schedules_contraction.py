@@ -479,7 +479,7 @@ def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     for desc in CASES.values():
         assert desc.validate("6.4") == []
         assert gpu.planned(desc).dispatches[0].defines["PASS"] == 2
-    small = product(of("FLOAT32", 7, 8), of("FLOAT32", 8, 8), None)
+    small = product(of("FLOAT32", 5, 3), of("FLOAT32", 3, 6), None)
     assert [one.defines["PASS"] for one in gpu.planned(small).dispatches] == [0, 1]
     for name in ("in parts", "in parts, odd"):
         assert len(gpu.planned(CASES[name]).dispatches) == 2
@@ -487,6 +487,22 @@ def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gpu.planned(large).dispatches[0].defines["TILE_ROWS"] == 128
     monkeypatch.setattr(matrices, "TILE_PRODUCTS", 0)
     assert gpu.planned(small).dispatches[0].defines["PASS"] == 2
+
+
+def test_batches_of_small_matrices_have_small_tiles() -> None:
+    for rows, depth, columns, tile in (
+        (8, 8, 8, (16, 32, 8)), (16, 64, 16, (16, 32, 16)), (24, 24, 24, (32, 32, 8)),
+        (4, 32, 32, (16, 32, 16)), (32, 32, 32, (32, 32, 16)), (16, 32, 64, (16, 64, 16)),
+        (128, 4096, 16, (128, 32, 16)),
+    ):  # fmt: skip
+        desc = product(of("FLOAT32", 512, rows, depth), of("FLOAT32", 512, depth, columns), None)
+        made = gpu.planned(desc).dispatches[0].defines
+        assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["TILE_DEPTH"]) == tile
+        halves = product(of("FLOAT16", 512, rows, depth), of("FLOAT16", 512, depth, columns), None)
+        is_tiny = max(rows, depth, columns) <= 32
+        assert (
+            "MATRIX_UNITS" in gpu.planned(halves, Capability.MATRIX_UNITS).dispatches[0].defines
+        ) != is_tiny
 
 
 def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
@@ -682,6 +698,8 @@ def test_tiles_fill_the_multiprocessors(
 @pytest.mark.parametrize(
     "tile",
     [
+        Tile(16, 32, 8, 4, 4, 4, 8),
+        Tile(128, 32, 16, 8, 4, 4, 8),
         Tile(32, 32, 32, 4, 4, 1, 640),
         Tile(32, 64, 16, 4, 4, 3, 8),
         Tile(32, 128, 16, 4, 8, 4, 8),

@@ -48,17 +48,24 @@
 //     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share queries
 //     TILE_KEYS  keys of a tile in shared memory, a multiple of STEP_KEYS; the same where there are several SLICES
 //     STEP_KEYS  keys whose scores a wave holds at once, a multiple of 16
+//     SHARED     adjacent heads that share their keys and a group; 1 where each has queries enough
+//     IN_PARTS   1 if each group takes a part of the keys, and the dispatch with JOINS follows; else 0
+//     PART_KEYS  keys of a part, a multiple of TILE_KEYS
 //   HALVES     1 in all passes if scratch holds queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS
 //              with a VECTOR of 8; else 0
 //   HALVING    1 in the passes in which each thread writes eight adjacent halves of these; SCRATCH_VECTOR is 4 then
 //   BY_PARTS   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
 //              macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD, ROWS, a power of 2, and X_IN apply; the
 //              following ones, down to VALUE_FETCHES, apply too
-//   JOINS      1 in the second dispatch, which combines the parts, one query per group; else 0
-//   IN_PARTS   1 if that dispatch follows, 0 if there is only one part
+//   JOINS      1 in a second dispatch, which combines the parts, also those of MATRIX_UNITS; else 0. Of the macros that
+//              follow, VECTOR and PART_KEYS apply, and
+//     JOIN_QUERIES  queries of a group
+//     JOIN_STRANDS  threads with the same columns of a query
+//     JOIN_FETCHES  parts that each of these loads at once
 //   VECTOR     elements in 16 bytes: 8 halves or 4 floats
+//   PART_KEYS  keys of a part: a multiple of NUM_THREADS, unless matrix units took the parts
+//   IN_PARTS   1 if the dispatch with JOINS follows, 0 if there is only one part
 //   SHARED     adjacent heads that share their keys (grouped-query attention)
-//   PART_KEYS  keys of a part, a multiple of NUM_THREADS
 //   LANES      threads that share a key: a power of 2
 //   KEY_VECTORS  vectors of a key that each of them loads
 //   KEY_FETCHES  keys that a thread loads at once
@@ -1435,7 +1442,7 @@ float Scored(List at, float total)
     return Chosen3(total, at);
 }
 
-// The number of keys of a head past which all are masked, whatever the query
+// The number of keys past which all are masked, whatever the head and the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -1455,6 +1462,86 @@ static const float LOG2_E = 1.442695f;
 float Weight(float x)
 {
     return exp2(x * LOG2_E);
+}
+
+#if IN_PARTS
+static uint part = 0;  // of the keys, the group's
+#define FIRST_KEY (part * PART_KEYS)
+
+// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
+// and its sum of weights
+uint PlaceOfPart(uint number, uint part)
+{
+    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
+    return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+}
+#else
+#define FIRST_KEY 0
+#endif
+
+// The end of the keys that the group takes of a head
+uint EndOfKeys(List at)
+{
+#if IN_PARTS
+    return min(KeysOf(at), FIRST_KEY + PART_KEYS);
+#else
+    return KeysOf(at);
+#endif
+}
+
+// Rows are the queries of adjacent heads, which share keys, one head after another.
+uint Rows()
+{
+    return SHARED * (uint)keptQuerySizes[0][2];
+}
+
+// The coordinate of a row, given that of the first one
+List RowAt(List at, uint row)
+{
+#if SHARED > 1
+    const uint queries = (uint)keptQuerySizes[0][2];
+    at.entries[1] += (int)(row / queries);
+    row %= queries;
+#endif
+    at.entries[2] = (int)row;
+    return at;
+}
+
+// Where its query starts
+uint PlaceOfQuery(List at)
+{
+    return FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1])
+        + (uint)at.entries[2] * (uint)queryPlaces[0][3];
+}
+
+// Where its result starts, or the group's part of it
+uint PlaceOfResult(List at)
+{
+#if IN_PARTS
+    const uint head = (uint)(at.entries[0] * keptQuerySizes[0][1] + at.entries[1]);
+    return PlaceOfPart(head * (uint)keptQuerySizes[0][2] + (uint)at.entries[2], part) * 4;
+#else
+    return FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1])
+        + (uint)at.entries[2] * (uint)outputPlaces[0][3];
+#endif
+}
+
+void PutResult(uint place, float4 four)
+{
+#if IN_PARTS
+    scratch[place / 4] = asuint(four);
+#else
+    PutFour(place, four);
+#endif
+}
+
+float4 ResultPut(uint place)
+{
+#if IN_PARTS
+    return asfloat(scratch[place / 4]);
+#else
+    return FourPut(place);
+#endif
 }
 
 // A thread holds eight entries of a matrix, four of one row and four of another. Either the device distributes them
@@ -1605,12 +1692,12 @@ float HalfOf(uint4 eight, uint element)
 }
 
 // The weighted sum of a column of the values, key by key, without masked keys
-float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
+float SumOf(List at, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
 {
-    const uint keys = KeysOf(at);
+    const uint end = EndOfKeys(at), queryPlace = PlaceOfQuery(at);
     float sum = 0;
     [loop]
-    for (uint k = 0; k < keys; k++)
+    for (uint k = FIRST_KEY; k < end; k++)
     {
         at.entries[3] = (int)k;
         if (Counts(at))
@@ -1618,7 +1705,7 @@ float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint co
             float total = 0;
             [loop]
             for (uint e = 0; e < QUERY_EIGHTS * 8; e++)
-                total = mad(HalfOf(QueryAt(queryBase + e), e), HalfOf(KeyVector(keyFirsts, k, e), e), total);
+                total = mad(HalfOf(QueryAt(queryPlace + e), e), HalfOf(KeyVector(keyFirsts, k, e), e), total);
             sum += Weight(Scored(at, total) - shift) * HalfOf(ValueVector(valueFirsts, k, column), column);
         }
     }
@@ -1626,9 +1713,8 @@ float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint co
 }
 
 // A wave's slice of 16 queries, zero beyond the last. They pass through shared memory, from `start` on.
-void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix queries[QUERY_SIXTEENS])
+void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix queries[QUERY_SIXTEENS])
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     uint4 eights[QUERY_SIXTEENS];
     uint d;
     [unroll]
@@ -1637,8 +1723,8 @@ void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix
         const uint row = firstRow + (lane + d * 32) / queryEights,
             eight = slice * queryEights + (lane + d * 32) % queryEights;
         eights[d] = uint4(0, 0, 0, 0);
-        if (row < rowsOfHead && eight < QUERY_EIGHTS)
-            eights[d] = QueryAt(base + row * (uint)queryPlaces[0][3] + eight * 8);
+        if (row < Rows() && eight < QUERY_EIGHTS)
+            eights[d] = QueryAt(PlaceOfQuery(RowAt(at, row)) + eight * 8);
     }
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
@@ -1654,18 +1740,17 @@ void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix
 // The scores of 16 rows with STEP_KEYS keys, from their products; minus infinity for masked keys
 void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[STEP_SIXTEENS])
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
-        at.entries[2] = (int)min(firstRow + PlaceOf(places, i) / 16, rowsOfHead - 1);
+        List of = RowAt(at, min(firstRow + PlaceOf(places, i) / 16, Rows() - 1));
         [unroll]
         for (uint j = 0; j < STEP_SIXTEENS; j++)
         {
             const uint key = firstKey + j * 16 + PlaceOf(places, i) % 16;
-            at.entries[3] = (int)min(key, keys - 1);
-            const float score = Scored(at, scores[j].entries[i]);
-            scores[j].entries[i] = key < keys && Counts(at) ? score : asfloat(0xff800000);
+            of.entries[3] = (int)min(key, keys - 1);
+            const float score = Scored(of, scores[j].entries[i]);
+            scores[j].entries[i] = key < keys && Counts(of) ? score : asfloat(0xff800000);
         }
     }
 }
@@ -1673,17 +1758,16 @@ void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, 
 // The same for a tile that does not reach beyond the last key
 void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[STEP_SIXTEENS])
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
-        at.entries[2] = (int)min(firstRow + PlaceOf(places, i) / 16, rowsOfHead - 1);
+        List of = RowAt(at, min(firstRow + PlaceOf(places, i) / 16, Rows() - 1));
         [unroll]
         for (uint j = 0; j < STEP_SIXTEENS; j++)
         {
-            at.entries[3] = (int)(firstKey + j * 16 + PlaceOf(places, i) % 16);
-            const float score = Scored(at, scores[j].entries[i]);
-            scores[j].entries[i] = Counts(at) ? score : asfloat(0xff800000);
+            of.entries[3] = (int)(firstKey + j * 16 + PlaceOf(places, i) % 16);
+            const float score = Scored(of, scores[j].entries[i]);
+            scores[j].entries[i] = Counts(of) ? score : asfloat(0xff800000);
         }
     }
 }
@@ -1763,11 +1847,10 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
     }
 }
 
-// Stores the means of 16 rows. They pass through the wave's part of shared memory, 16 x 16 at a time, of which each
-// thread stores four columns of two rows. True if any of these are not finite.
-bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, SumMatrix mixed[VALUE_SIXTEENS])
+// Stores the means of 16 rows: the weighted sums, divided. They pass through the wave's part of shared memory, 16 x 16
+// at a time, of which each thread stores four columns of two rows. True if any of these are not finite.
+bool StoreMeans(uint own, uint lane, List at, uint firstRow, float2 divisors, SumMatrix mixed[VALUE_SIXTEENS])
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     bool isNonFinite = false;
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
@@ -1779,10 +1862,10 @@ bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, S
         for (uint n = 0; n < 2; n++)
         {
             const uint row = firstRow + n * 8 + lane / 4, column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
-            const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / rowSums[n];
-            if (row < rowsOfHead && column < VALUE_EIGHTS * 8)
+            const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / divisors[n];
+            if (row < Rows() && column < VALUE_EIGHTS * 8)
             {
-                PutFour(base + row * (uint)outputPlaces[0][3] + column, means);
+                PutResult(PlaceOfResult(RowAt(at, row)) + column, means);
                 isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
         }
@@ -1792,31 +1875,29 @@ bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, S
 
 // Recomputes, key by key, the means that are not finite: masked keys add nothing even if their values are infinite or
 // NaN, but a weight of 0 times such a value would be NaN.
-void StoreNonFinite(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint2 keyFirsts,
-    uint2 valueFirsts, float2 shifts, float2 rowSums)
+void StoreNonFinite(uint lane, List at, uint firstRow, uint2 keyFirsts, uint2 valueFirsts, float2 shifts,
+    float2 divisors)
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [loop]
     for (uint n = 0; n < 2; n++)
     {
         const uint row = firstRow + n * 8 + lane / 4;
-        at.entries[2] = (int)row;
-        if (row >= rowsOfHead || isnan(rowSums[n]))
+        if (row >= Rows() || isnan(divisors[n]))
             continue;
+        const List of = RowAt(at, row);
         [loop]
         for (uint c = 0; c < VALUE_SIXTEENS; c++)
         {
             const uint column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
             if (column >= VALUE_EIGHTS * 8)
                 break;
-            const uint place = outputBase + row * (uint)outputPlaces[0][3] + column;
-            float4 means = FourPut(place);
+            const uint place = PlaceOfResult(of) + column;
+            float4 means = ResultPut(place);
             [loop]
             for (uint e = 0; e < 4; e++)
                 if ((asuint(means[e]) & 0x7f800000) == 0x7f800000)
-                    means[e] = SumOf(at, queryBase + row * (uint)queryPlaces[0][3], keyFirsts, valueFirsts, column + e,
-                        shifts[n]) / rowSums[n];
-            PutFour(place, means);
+                    means[e] = SumOf(of, keyFirsts, valueFirsts, column + e, shifts[n]) / divisors[n];
+            PutResult(place, means);
         }
     }
 }
@@ -1932,7 +2013,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
     inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
 {
     ControlBarrier(2, 2, EXCHANGED);
-    uint firstKey = 0, step;
+    uint firstKey = FIRST_KEY, step;
     [loop]
     for (; firstKey < keys; firstKey += TILE_KEYS, tileStart = tileSize - tileStart)
     {
@@ -1974,7 +2055,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
 {
     ControlBarrier(2, 2, EXCHANGED);
     [loop]
-    for (uint firstKey = 0; firstKey < keys; firstKey += TILE_KEYS)
+    for (uint firstKey = FIRST_KEY; firstKey < keys; firstKey += TILE_KEYS)
     {
         const bool goesOn = firstKey + TILE_KEYS < keys;
         uint j, r;
@@ -2026,36 +2107,42 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
 }
 #endif
 
-// Computes a block of one head's queries, WAVE_ROWS per wave, against all its keys, tile by tile
+// Computes a block of rows, WAVE_ROWS per wave, against all their keys or a part of them, tile by tile
 void Attend(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    const uint rowBlocks = ((uint)keptQuerySizes[0][2] + ROWS - 1) / ROWS;
-    const uint head = item / rowBlocks;
-    if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
+    const uint rowBlocks = (Rows() + ROWS - 1) / ROWS;
+    const uint keyHeads = (uint)keptQuerySizes[0][1] / SHARED, heads = (uint)keptQuerySizes[0][0] * keyHeads;
+#if IN_PARTS
+    const uint head = item / rowBlocks % heads;
+    part = item / rowBlocks / heads;
+    if (FIRST_KEY >= (uint)keptPresentKeySizes[0][2])
         return;
+#else
+    const uint head = item / rowBlocks;
+    if (head >= heads)
+        return;
+#endif
     slice = wave % SLICES;
     const uint firstRow = item % rowBlocks * ROWS + wave / SLICES * WAVE_ROWS;
     const uint own = ownStart + wave * ownEach;
 
     List at = (List)0;
     at.length = 4;
-    at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
-    at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
+    at.entries[0] = (int)(head / keyHeads);
+    at.entries[1] = (int)(head % keyHeads * SHARED);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
     const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
-    const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
-    const uint keys = KeysOf(at);
+    const uint keys = EndOfKeys(at);
     uint4 nextKeys[keyEach], nextValues[valueEach];
-    FetchKeys(thread, keyFirsts, 0, max(keys, 1) - 1, nextKeys);
-    FetchValues(thread, valueFirsts, 0, max(keys, 1) - 1, nextValues);
+    FetchKeys(thread, keyFirsts, FIRST_KEY, max(keys, 1) - 1, nextKeys);
+    FetchValues(thread, valueFirsts, FIRST_KEY, max(keys, 1) - 1, nextValues);
     uint2 places;
     const bool areDirect = PlaceEntries(own, lane, places);
     ControlBarrier(2, 2, EXCHANGED);
@@ -2063,7 +2150,7 @@ void Attend(uint item, uint thread)
     LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS];
     [unroll]
     for (r = 0; r < ROW_SIXTEENS; r++)
-        LoadQueries(wave * 16 * queryPitch, lane, queryBase, firstRow + r * 16, queries[r]);
+        LoadQueries(wave * 16 * queryPitch, lane, at, firstRow + r * 16, queries[r]);
 
     SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS];
     float2 shifts[ROW_SIXTEENS], sums[ROW_SIXTEENS];
@@ -2101,23 +2188,32 @@ void Attend(uint item, uint thread)
                 + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
             ownSums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
         }
-        if (StoreMeans(own, lane, firstRow + r * 16, outputBase, ownSums, mixed[r]))
-            StoreNonFinite(lane, at, firstRow + r * 16, outputBase, queryBase, keyFirsts, valueFirsts, ownShifts,
-                ownSums);
+#if IN_PARTS
+        const float2 divisors = float2(1, 1);
+        [unroll]
+        for (n = 0; n < 2; n++)
+        {
+            const uint row = firstRow + r * 16 + n * 8 + lane / 4;
+            if (slice == 0 && lane % 4 == 0 && row < Rows())
+                PutResult(PlaceOfResult(RowAt(at, row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
+        }
+#else
+        const float2 divisors = ownSums;
+#endif
+        if (StoreMeans(own, lane, at, firstRow + r * 16, divisors, mixed[r]))
+            StoreNonFinite(lane, at, firstRow + r * 16, keyFirsts, valueFirsts, ownShifts, divisors);
     }
 }
 #elif BY_PARTS
-static const uint STRANDS = NUM_THREADS / LANES;  // keys that the group works on side by side
-static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;  // values likewise
-static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
-
 typedef uint4 Loaded;
 
 #if !JOINS
+static const uint STRANDS = NUM_THREADS / LANES;  // keys that the group works on side by side
+static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;  // values likewise
+static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
 groupshared float held[NUM_THREADS * 8];  // exchange between threads
 groupshared float weights[PART_KEYS * ROWS];  // by query; scores at first
-#else
-static const uint FETCHES = 4;  // parts that a thread loads at once
+#elif JOIN_STRANDS > 1
 groupshared float4 heldMeans[NUM_THREADS];
 groupshared float2 heldSums[NUM_THREADS];
 #endif
@@ -2255,7 +2351,7 @@ float Scored(List at, float total)
     return Chosen3(total, at);
 }
 
-// The number of keys of a head past which all are masked, whatever the query
+// The number of keys past which all are masked, whatever the head and the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -2283,8 +2379,8 @@ float ShiftOf(float greatest)
     return greatest == asfloat(0xff800000) ? 0.0f : greatest;
 }
 
-// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then its maximum and its sum of
-// weights
+// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
+// and its sum of weights
 uint PlaceOfPart(uint number, uint part)
 {
     const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
@@ -2303,50 +2399,57 @@ void Join(inout float greatest, inout float sum, inout float4 mixed, float other
     mixed = mixed * factor + otherMixed * otherFactor;
 }
 
-// The result of one query: a thread has four adjacent columns, and threads with the same columns take turns with the
-// parts.
+// The results of some queries: a thread has four adjacent columns of one, and JOIN_STRANDS threads with the same
+// columns take turns with the parts.
 void Attend(uint item, uint thread)
 {
     const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
     const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
-    const uint lanes = (uint)keptPresentValueSizes[0][3] / 4, strands = min(NUM_THREADS / lanes, parts);
-    const uint lane = thread % lanes, strand = thread / lanes;
-    if (item >= (uint)keptQuerySizes[0][0] * heads * queries)
-        return;
+    const uint lanes = (uint)keptPresentValueSizes[0][3] / 4;
+    const uint lane = thread % lanes, strand = thread / lanes % JOIN_STRANDS, number = thread / lanes / JOIN_STRANDS;
+    const uint joined = item * JOIN_QUERIES + number;
+    const bool isThere = number < JOIN_QUERIES && joined < (uint)keptQuerySizes[0][0] * heads * queries;
     float greatest = asfloat(0xff800000), sum = 0;
     float4 mixed = float4(0, 0, 0, 0);
-    if (strand < strands)
+    if (isThere)
     {
         [loop]
-        for (uint first = strand; first < parts; first += strands * FETCHES)
+        for (uint first = strand; first < parts; first += JOIN_STRANDS * JOIN_FETCHES)
         {
-            float4 found[FETCHES], sums[FETCHES];
+            float4 found[JOIN_FETCHES], sums[JOIN_FETCHES];
             uint u;
             [unroll]
-            for (u = 0; u < FETCHES; u++)
+            for (u = 0; u < JOIN_FETCHES; u++)
             {
-                const uint place = PlaceOfPart(item, min(first + u * strands, parts - 1));
+                const uint place = PlaceOfPart(joined, min(first + u * JOIN_STRANDS, parts - 1));
                 found[u] = asfloat(scratch[place + lane]);
                 sums[u] = asfloat(scratch[place + lanes]);
             }
             [unroll]
-            for (u = 0; u < FETCHES; u++)
-                if (first + u * strands < parts)
+            for (u = 0; u < JOIN_FETCHES; u++)
+                if (first + u * JOIN_STRANDS < parts)
                     Join(greatest, sum, mixed, sums[u].x, sums[u].y, found[u]);
         }
     }
+#if JOIN_STRANDS > 1
     heldMeans[thread] = mixed;
     heldSums[thread] = float2(greatest, sum);
     GroupMemoryBarrierWithGroupSync();
-    if (strand > 0)
-        return;
-    for (uint other = 1; other < strands; other++)
+    if (isThere && strand == 0)
     {
-        const float2 sums = heldSums[other * lanes + lane];
-        Join(greatest, sum, mixed, sums.x, sums.y, heldMeans[other * lanes + lane]);
+        [unroll]
+        for (uint other = 1; other < JOIN_STRANDS; other++)
+        {
+            const float2 sums = heldSums[thread + other * lanes];
+            Join(greatest, sum, mixed, sums.x, sums.y, heldMeans[thread + other * lanes]);
+        }
     }
-    const uint first = FirstOf(outputPlaces[0], item / queries / heads, item / queries % heads);
-    PutFour(first + item % queries * (uint)outputPlaces[0][3] + lane * 4, mixed / sum);
+#endif
+    if (isThere && strand == 0)
+    {
+        const uint first = FirstOf(outputPlaces[0], joined / queries / heads, joined / queries % heads);
+        PutFour(first + joined % queries * (uint)outputPlaces[0][3] + lane * 4, mixed / sum);
+    }
 }
 #else
 float ElementOf(Loaded elements, uint number)
@@ -2891,7 +2994,7 @@ float Scored(List at, float total)
     return Chosen3(total, at);
 }
 
-// The number of keys of a head past which all are masked, whatever the query
+// The number of keys past which all are masked, whatever the head and the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];

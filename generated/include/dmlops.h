@@ -22832,14 +22832,6 @@ typedef struct dmlops_plan_Sources {
     int64_t value_stored;
 } dmlops_plan_Sources;
 
-typedef struct dmlops_plan_UnitsTile {
-    int64_t waves;
-    int64_t rows;
-    int64_t slices;
-    int64_t keys;
-    int64_t step;
-} dmlops_plan_UnitsTile;
-
 typedef struct dmlops_plan_Parts {
     int applies;
     int64_t vector;
@@ -22855,6 +22847,14 @@ typedef struct dmlops_plan_Parts {
     int64_t keys;
     int64_t number;
 } dmlops_plan_Parts;
+
+typedef struct dmlops_plan_UnitsTile {
+    int64_t waves;
+    int64_t rows;
+    int64_t slices;
+    int64_t keys;
+    int64_t step;
+} dmlops_plan_UnitsTile;
 
 typedef struct dmlops_plan_SumsUnits {
     int64_t rows;
@@ -24544,8 +24544,6 @@ DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
@@ -24583,19 +24581,15 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
     dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t queries, int64_t keys,
-    int64_t widest, dmlops_plan_UnitsTile* result);
-DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
-    by_units, const dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int
-    has_units);
+DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
+    dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads);
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int has_units, dmlops_plan_Parts* result);
@@ -24603,7 +24597,23 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, int joins, dmlops_plan_Threads* result);
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_Sources* sources, int64_t vector, int64_t keys);
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t rows, int64_t keys, int64_t
+    widest, dmlops_plan_UnitsTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_UnitsTile* tile, int64_t
+    heads, int64_t rows);
+DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
+DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources*
+    sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
@@ -24781,6 +24791,8 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
     vector);
 DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_narrow_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
     int64_t channels, dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
@@ -25429,26 +25441,6 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
     return;
 }
 
-/* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
-   eight, short enough for a tile of them. `sizes` are those of the result. */
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
-    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
-        return 0;
-    }
-    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && tensor->is_float && (tensor->bits != 16)) {
-            return 0;
-        }
-    }
-    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].count)];
-    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
-}
-
 /* Whether scores, or which keys are masked, depend on tensors that are present. */
 DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors) {
@@ -25793,96 +25785,6 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The tile for so many heads, queries and keys of each, and elements of a query or a value at most. Wide rows are
-   shared by two or four waves. Otherwise waves have 32 rows each if these are many and narrow, which halves the
-   traffic of shared memory; else 16, and fewer waves if groups are few and that makes more of them. Waves without
-   rows help to load keys and values, unless groups are many. Tiles are small where there is little to do per group,
-   and large where few groups share a multiprocessor. */
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t queries, int64_t keys,
-    int64_t widest, dmlops_plan_UnitsTile* result) {
-    if (widest > 128) {
-        int64_t slices = (widest <= 256) ? 2 : 4;
-        int64_t at_once = (widest <= 256) ? 32 : 16;
-        result->waves = dmlops_multiply(2, slices);
-        result->rows = 16;
-        result->slices = slices;
-        result->keys = at_once;
-        result->step = at_once;
-        return;
-    }
-    int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, 128));
-    int is_many = groups >= 512;
-    int has_few_keys = keys < 128;
-    int64_t waves = 4;
-    int64_t rows = 16;
-    if (is_many && !has_few_keys) {
-        if (widest > 64) {
-            waves = 8;
-        } else {
-            if (queries > 16) {
-                rows = 32;
-            }
-        }
-    }
-    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves, rows)));
-    int64_t least = (groups < 128) ? 2 : waves;
-    int64_t least_idle = is_many ? 1 : 4;
-    while (planning->reason == DMLOPS_REASON_NONE && (waves > ((dmlops_multiply(dmlops_divide(waves, 2), rows) >=
-        queries) ? least_idle : least))) {
-        waves = dmlops_divide(waves, 2);
-        groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, queries, dmlops_multiply(waves,
-            rows)));
-    }
-    if (is_many && has_few_keys) {
-        result->waves = waves;
-        result->rows = rows;
-        result->slices = 1;
-        result->keys = 16;
-        result->step = 16;
-        return;
-    }
-    int is_large = (rows > 16) || ((groups <= 264) && (widest <= 80));
-    result->waves = waves;
-    result->rows = rows;
-    result->slices = 1;
-    result->keys = is_large ? 64 : 32;
-    result->step = ((rows > 16) && (widest > 48)) ? 16 : 32;
-    return;
-}
-
-/* The macros of the pass with matrix units: each group takes some rows of a head. `sizes` are those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes, dmlops_plan_Threads* result) {
-    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].count)];
-    dmlops_plan_UnitsTile tile;
-    dmlops_plan_units_tile(planning, heads, sizes->items[dmlops_item(planning, 2, sizes->count)],
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].items[dmlops_item(planning, 2,
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)], dmlops_max(depth,
-        sizes->items[dmlops_item(planning, 3, sizes->count)]), &tile);
-    int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
-        sizes->items[dmlops_item(planning, 2, sizes->count)], dmlops_multiply(dmlops_divide(tile.waves, tile.slices),
-        tile.rows)));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(depth, 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(sizes->items[dmlops_item(planning, 3,
-        sizes->count)], 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_KEYS"), tile.step);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
-        tensors));
-    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
-    result->in_group = dmlops_multiply(tile.waves, 32);
-    return;
-}
-
 /* The macros of what is accessed directly. */
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query, 1));
@@ -25898,13 +25800,9 @@ DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const d
 /* The macros of the pass: each group takes a block of rows of a head, and a block of columns of its values. `sizes` are
    those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, int
-    by_units, const dmlops_plan_Sources* sources, dmlops_plan_Threads* result) {
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
-    if (by_units) {
-        dmlops_plan_define_attention_units(planning, attention, tensors, kept_sizes, sizes, result);
-        return;
-    }
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
     int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], 256);
@@ -25963,20 +25861,23 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
 }
 
+/* Whether an output stores all keys. */
+DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
+    dmlops_plan_Tensor_16* tensors) {
+    return (views->key_stored.tensor != -1) && tensors->items[dmlops_item(planning, views->key_stored.tensor,
+        tensors->count)].is_present;
+}
+
 /* Whether these queries of each head are so few that it pays more to read keys and values once than to multiply in
    tiles. */
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads, int
-    has_units) {
-    int64_t every = dmlops_plan_times(planning, heads, queries);
-    if (has_units) {
-        return (queries == 1) || ((every <= 128) && (keys >= 1024));
-    }
-    int are_some = (queries <= 64) && (every <= 2560);
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads) {
+    int are_some = (queries <= 64) && (dmlops_plan_times(planning, heads, queries) <= 2560);
     return (queries <= 4) || (are_some && (keys >= 256));
 }
 
 /* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
-   `has_units` tells whether matrix units could compute the pass instead. */
+   `has_units`: matrix units could compute the pass instead, and do it faster if there are several queries of the
+   same keys, unless all keys are also stored on the way. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int has_units, dmlops_plan_Parts* result) {
@@ -25993,13 +25894,15 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].count)];
-    if (!dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], keys,
-        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]), has_units)) {
+    int64_t shared = dmlops_max(views->shared, 1);
+    int is_single = (sizes->items[dmlops_item(planning, 2, sizes->count)] == 1) && ((shared <= 2) ||
+        dmlops_plan_stores_keys(planning, views, tensors));
+    if (!(has_units ? is_single : dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)],
+        keys, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)])))) {
         dmlops_plan_no_parts(planning, result);
         return;
     }
-    int64_t shared = dmlops_max(views->shared, 1);
     int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(depth, vector), 16);
     int64_t value_lanes = dmlops_plan_power_below(planning, dmlops_divide(width, vector), 16);
     int64_t key_vectors = dmlops_plan_ceil_div(planning, dmlops_divide(depth, vector), lanes);
@@ -26044,7 +25947,7 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
    words more. */
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes) {
-    if (!parts->applies || (parts->number == 1)) {
+    if (parts->number == 1) {
         return 0;
     }
     int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
@@ -26054,16 +25957,13 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
         dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
 }
 
-/* The macros of the pass, or, if it `joins`, of the dispatch after it, with one query per group. `sizes` are those of
-   the result. */
+/* The macros of the pass. `sizes` are those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, int joins, dmlops_plan_Threads* result) {
-    dmlops_plan_define_sources(planning, sources);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BY_PARTS"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), (int64_t)joins);
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    dmlops_plan_define_common(planning, attention, tensors, sources, parts->vector, parts->keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), parts->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), parts->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), parts->lanes);
@@ -26072,19 +25972,200 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_LANES"), parts->value_lanes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), parts->value_vectors);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), parts->value_fetches);
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(heads, parts->shared),
+        parts->blocks), parts->number);
+    result->threads = dmlops_plan_times(planning, groups, 128);
+    result->in_group = 128;
+    return;
+}
+
+/* The macros of the dispatch that combines the parts. A thread takes four columns of a query from as many parts as it
+   loads at once, if a group has enough threads. */
+DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    int64_t lanes = dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4);
+    int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
+        dmlops_plan_ceil_div(planning, parts->number, 4)), 1), dmlops_divide(128, lanes));
+    int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
+    dmlops_plan_define_common(planning, attention, tensors, sources, parts->vector, parts->keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_QUERIES"), queries);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_STRANDS"), strands);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_FETCHES"), 4);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
+        sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
+        sizes->items[dmlops_item(planning, 2, sizes->count)]), queries);
+    result->threads = dmlops_plan_times(planning, groups, 128);
+    result->in_group = 128;
+    return;
+}
+
+/* The macros of both dispatches, given the elements of a vector and the keys of a part. */
+DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_Sources* sources, int64_t vector, int64_t keys) {
+    dmlops_plan_define_sources(planning, sources);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BY_PARTS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
+        tensors));
+}
+
+/* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
+   eight, short enough for a tile of them. `sizes` are those of the result. */
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
+        return 0;
+    }
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float && (tensor->bits != 16)) {
+            return 0;
+        }
+    }
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
+}
+
+/* The tile for so many heads, rows and keys of each, and elements of a query or a value at most. Wide rows are shared
+   by two or four waves. Otherwise waves have 32 rows each if these are many and narrow, which halves the traffic of
+   shared memory; else 16. Waves without rows help to load keys and values, unless groups are many. Tiles are small
+   where there is little to do per group, and large where few groups share a multiprocessor. */
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t rows, int64_t keys, int64_t
+    widest, dmlops_plan_UnitsTile* result) {
+    if (widest > 128) {
+        int64_t slices = (widest <= 256) ? 2 : 4;
+        int64_t at_once = (widest <= 256) ? 32 : 16;
+        result->waves = dmlops_multiply(2, slices);
+        result->rows = 16;
+        result->slices = slices;
+        result->keys = at_once;
+        result->step = at_once;
+        return;
+    }
+    int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows, 128));
+    int is_many = groups >= 512;
+    int has_few_keys = keys < 128;
+    int64_t waves = 4;
+    int64_t own = 16;
+    if (is_many && !has_few_keys) {
+        if (widest > 64) {
+            waves = 8;
+        } else {
+            if (rows > 16) {
+                own = 32;
+            }
+        }
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (is_many && (waves > 1) && (dmlops_multiply(dmlops_divide(waves,
+        2), own) >= rows))) {
+        waves = dmlops_divide(waves, 2);
+    }
+    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(waves, own)));
+    if (is_many && has_few_keys) {
+        result->waves = waves;
+        result->rows = own;
+        result->slices = 1;
+        result->keys = 16;
+        result->step = 16;
+        return;
+    }
+    int is_large = (own > 16) || ((groups <= 264) && (widest <= 80));
+    result->waves = waves;
+    result->rows = own;
+    result->slices = 1;
+    result->keys = is_large ? 64 : 32;
+    result->step = ((own > 16) && (widest > 48)) ? 16 : 32;
+    return;
+}
+
+/* Groups, if each takes all keys. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_UnitsTile* tile, int64_t
+    heads, int64_t rows) {
+    return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), tile->rows)));
+}
+
+/* How a group takes all queries of `shared` heads, unless each has many, and how keys are split: into as many parts as
+   occupy a GPU, if combining them takes less time than they save. A multiprocessor has room for two groups, or one
+   with wide rows. */
+DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t together = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
+    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
+    dmlops_plan_UnitsTile tile;
+    dmlops_plan_units_tile(planning, heads, rows, keys, dmlops_max(query->items[dmlops_item(planning, 3,
+        query->count)], kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].count)]), &tile);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), (tile.slices ==
+        1) ? 1 : 2);
+    int64_t own = 64;
+    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
+        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
+        own = dmlops_multiply(own, 2);
+    }
+    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
+    if (dmlops_plan_times(planning, number, keys) < 4096) {
+        number = 1;
+    }
+    dmlops_plan_Parts made_1;
+    dmlops_plan_no_parts(planning, &made_1);
+    *result = made_1;
+    result->vector = 8;
+    result->shared = together;
+    result->keys = (number > 1) ? own : 0;
+    result->number = number;
+    return;
+}
+
+/* The macros of the pass. */
+DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources*
+    sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    dmlops_plan_define_sources(planning, sources);
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].count)];
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
+    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
+    dmlops_plan_UnitsTile tile;
+    dmlops_plan_units_tile(planning, heads, rows, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)], dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
+        query->count)], 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_KEYS"), tile.step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
         tensors));
-    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    int64_t groups = dmlops_plan_times(planning, heads, sizes->items[dmlops_item(planning, 2, sizes->count)]);
-    if (!joins) {
-        groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(heads, parts->shared),
-            parts->blocks), parts->number);
-    }
-    result->threads = dmlops_plan_times(planning, groups, 128);
-    result->in_group = 128;
+    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
+    result->in_group = dmlops_multiply(tile.waves, 32);
     return;
 }
 
@@ -27052,7 +27133,7 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
         is_whole = dmlops_plan_sum_depth(planning, told) <= 33025;
     }
-    return told->factors.applies && is_whole && !told->is_double && (products >= 512);
+    return told->factors.applies && is_whole && !told->is_double && (products >= 96);
 }
 
 /* Whether the factors are bytes with zero points. */
@@ -28242,6 +28323,34 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
+/* The tile for few columns: as high as rows are many, but half as deep where that leaves less of a few iterations
+   empty. */
+DMLOPS_CALLED void dmlops_plan_narrow_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Tile* result) {
+    dmlops_plan_Tile tall;
+    tall.rows = 128;
+    tall.columns = 32;
+    tall.depth = 16;
+    tall.thread_rows = 8;
+    tall.thread_columns = 4;
+    tall.resident = 4;
+    tall.part = 96;
+    if ((found->rows >= tall.rows) && (dmlops_plan_tile_groups(planning, found, &tall) > 264)) {
+        *result = tall;
+        return;
+    }
+    int is_shallow = (found->depth <= 16) || ((found->depth < 64) && (dmlops_modulo(found->depth, 16) > 0));
+    int64_t depth = is_shallow ? dmlops_divide(16, 2) : 16;
+    result->rows = (found->rows <= 16) ? 16 : 32;
+    result->columns = 32;
+    result->depth = depth;
+    result->thread_rows = 4;
+    result->thread_columns = 4;
+    result->resident = 4;
+    result->part = 96;
+    return;
+}
+
 /* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. `channels` are
    those of one tap. */
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
@@ -28250,9 +28359,13 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
         dmlops_plan_gathered_tile_for(planning, found, is_phased, channels, result);
         return;
     }
+    if ((found->columns <= 32) && ((found->rows <= 16) || !dmlops_plan_is_small(planning, found))) {
+        dmlops_plan_narrow_tile_for(planning, found, result);
+        return;
+    }
     if (found->rows <= 16) {
         result->rows = 16;
-        result->columns = 128;
+        result->columns = (found->columns <= 64) ? 64 : 128;
         result->depth = 16;
         result->thread_rows = 4;
         result->thread_columns = 4;
@@ -28829,60 +28942,65 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         parts = made_5;
     }
     int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
+    if ((halves != 0) && !parts.applies) {
+        dmlops_plan_Parts made_6;
+        dmlops_plan_unit_parts_of(planning, attention, views.shared, kept_sizes, &made_6);
+        parts = made_6;
+    }
     if (attends) {
         int64_t vector = (halves != 0) ? 8 : 4;
         dmlops_plan_Sources plain;
         dmlops_plan_sources_of(planning, attention, &views, tensors, kept_sizes, vector, &plain);
         int stores = parts.applies;
-        dmlops_plan_Sources made_6;
-        dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 1, stores, &made_6);
-        sources = made_6;
-        dmlops_plan_Pass_32 made_7;
-        dmlops_plan_passes_with(planning, shader, &sources, &made_7);
-        dmlops_plan_Pass_32_copy(&every, &made_7);
+        dmlops_plan_Sources made_7;
+        dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 1, stores, &made_7);
+        sources = made_7;
+        dmlops_plan_Pass_32 made_8;
+        dmlops_plan_passes_with(planning, shader, &sources, &made_8);
+        dmlops_plan_Pass_32_copy(&every, &made_8);
         wanted = dmlops_plan_leading(planning, &every, there);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_8;
+            dmlops_plan_Sources made_9;
             dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 0, stores,
-                &made_8);
-            sources = made_8;
-            dmlops_plan_Pass_32 made_9;
-            dmlops_plan_passes_with(planning, shader, &sources, &made_9);
-            dmlops_plan_Pass_32_copy(&every, &made_9);
+                &made_9);
+            sources = made_9;
+            dmlops_plan_Pass_32 made_10;
+            dmlops_plan_passes_with(planning, shader, &sources, &made_10);
+            dmlops_plan_Pass_32_copy(&every, &made_10);
             wanted = dmlops_plan_leading(planning, &every, there);
         }
     }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    for (int64_t each_10 = 0; each_10 < every.count; ++each_10) {
-        const dmlops_plan_Pass* one = &every.items[each_10];
+    for (int64_t each_11 = 0; each_11 < every.count; ++each_11) {
+        const dmlops_plan_Pass* one = &every.items[each_11];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
         }
     }
     if (shader->sums.count > 0) {
-        dmlops_plan_Pass_32 made_11;
-        dmlops_plan_with_sums(planning, told, shader, &passes, wanted, &made_11);
-        dmlops_plan_Pass_32_copy(&passes, &made_11);
+        dmlops_plan_Pass_32 made_12;
+        dmlops_plan_with_sums(planning, told, shader, &passes, wanted, &made_12);
+        dmlops_plan_Pass_32_copy(&passes, &made_12);
     }
     if ((shader->totals.number != -1) && !told->is_double) {
-        dmlops_plan_Pass_32 made_12;
-        made_12.count = 0;
-        for (int64_t each_13 = 0; each_13 < passes.count; ++each_13) {
-            const dmlops_plan_Pass* one = &passes.items[each_13];
-            dmlops_plan_Pass made_14;
-            dmlops_plan_with_totals(planning, shader, one, &made_14);
-            dmlops_plan_Pass_32_insert(planning, &made_12, made_12.count, &made_14);
+        dmlops_plan_Pass_32 made_13;
+        made_13.count = 0;
+        for (int64_t each_14 = 0; each_14 < passes.count; ++each_14) {
+            const dmlops_plan_Pass* one = &passes.items[each_14];
+            dmlops_plan_Pass made_15;
+            dmlops_plan_with_totals(planning, shader, one, &made_15);
+            dmlops_plan_Pass_32_insert(planning, &made_13, made_13.count, &made_15);
         }
-        dmlops_plan_Pass_32_copy(&passes, &made_12);
+        dmlops_plan_Pass_32_copy(&passes, &made_13);
     }
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_15 = 0; each_15 < passes.count; ++each_15) {
-        const dmlops_plan_Pass* one = &passes.items[each_15];
-        dmlops_plan_SumsTile made_16;
-        dmlops_plan_shared_tile(planning, told, shader, one, &made_16);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_16);
+    for (int64_t each_16 = 0; each_16 < passes.count; ++each_16) {
+        const dmlops_plan_Pass* one = &passes.items[each_16];
+        dmlops_plan_SumsTile made_17;
+        dmlops_plan_shared_tile(planning, told, shader, one, &made_17);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_17);
     }
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
     dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
@@ -29303,19 +29421,24 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     const dmlops_plan_Parts * parts = &way->parts;
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, told, one, &sizes);
-    if (!parts->applies) {
-        dmlops_plan_Threads groups;
-        dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, way->halves != 0,
-            sources, &groups);
-        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &groups, waits);
-        return;
+    if (parts->applies) {
+        dmlops_plan_Threads few;
+        dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, &few);
+        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &few, waits);
+    } else {
+        if (way->halves != 0) {
+            dmlops_plan_Threads tiles;
+            dmlops_plan_define_attention_units(planning, attention, tensors, &told->kept_sizes, sources, parts, &tiles);
+            dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &tiles, waits);
+        } else {
+            dmlops_plan_Threads blocks;
+            dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, sources, &blocks);
+            dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &blocks, waits);
+        }
     }
-    dmlops_plan_Threads finding;
-    dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 0, &finding);
-    dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &finding, waits);
     if (parts->number > 1) {
         dmlops_plan_Threads joining;
-        dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, 1, &joining);
+        dmlops_plan_define_join(planning, attention, tensors, &sizes, sources, parts, &joining);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
     }
 }
@@ -30538,7 +30661,9 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
         contracted->right, told->tensors.count)]);
     int64_t least = (found->column_axis == -1) ? 3 : 2;
     int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
+    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
+        32);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large && !is_tiny;
 }
 
 /* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
@@ -31702,7 +31827,8 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. */
+/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
+   better off in tiles. */
 DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     if ((told->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
@@ -31712,6 +31838,11 @@ DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_thin_of(planning, shader, found, &thin);
     const dmlops_plan_Matrices * matrices = &thin.matrices;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, thin.right, told->tensors.count)];
+    int is_batch_of_tiny = (matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth)
+        < 2048);
+    if (is_batch_of_tiny) {
+        return 0;
+    }
     int64_t vector = dmlops_divide(128, right->bits);
     int64_t axis = matrices->column_axis;
     int64_t columns = matrices->columns;

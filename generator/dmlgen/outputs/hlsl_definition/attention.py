@@ -142,13 +142,11 @@ def _tests(counts: ir.Expr | None) -> tuple[ir.Expr, ...]:
 
 
 def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
-    """Whether a test limits keys by a number that depends on the head alone."""
+    """Whether a test limits keys by a number that depends on the batch alone."""
     if not isinstance(test, ir.Compare) or (test.op, test.left) != ("<", ir.Index(AT, ir.Number(3, ir.INT))):
         return False
-    of_head: dict[ir.Expr, ir.Expr] = {
-        ir.Index(AT, ir.Number(number, ir.INT)): ir.Number(0, ir.INT) for number in range(2)
-    }
-    return not free_locals(ir.substitute(test.right, of_head))
+    of_batch: dict[ir.Expr, ir.Expr] = {ir.Index(AT, ir.Number(0, ir.INT)): ir.Number(0, ir.INT)}
+    return not free_locals(ir.substitute(test.right, of_batch))
 
 
 def _output(operator: Operator, target: str) -> View | None:

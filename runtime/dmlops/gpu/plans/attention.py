@@ -5,37 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .capabilities import Capability
 from .loops import Words, ceil_div, element_count, times
 from .planning import Planning
-from .told import NONE, WAVE, Eight, Sizes, Tensor, Tensors, Threads
+from .told import NONE, Eight, Sizes, Tensor, Tensors, Threads
 from .tuning import (
     ATTENTION_DEPTH,
     ATTENTION_FEW_ROWS,
-    ATTENTION_FEW_WAVES,
     ATTENTION_GROUPS,
-    ATTENTION_LARGE_GROUPS,
-    ATTENTION_LEAST_WAVES,
-    ATTENTION_MANY_GROUPS,
-    ATTENTION_MANY_KEYS,
     ATTENTION_MANY_ROWS,
-    ATTENTION_MOST_WAVES,
-    ATTENTION_WAVES,
-    UNITS_GROUPS,
 )
 
 ATTENTION_THREADS = 128  # in a group
 LANES = 16  # threads that share a row
 MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its rows
-
-# With matrix units
-UNIT_ROWS = 16  # of a wave, or twice as many
-# Elements of a query or a value, at most, for which
-SLIM = 48  # a wave with twice as many rows has registers for the scores of 32 keys at once, not only 16
-NARROW = 64  # a wave has registers for twice as many rows
-MIDDLING = 80  # shared memory has room for two tiles of 64 keys
-WIDE = 128  # a wave has registers for whole rows, not only slices
-WIDEST = 512  # shared memory has room for a tile of 16 keys
 
 
 class AttentionPass(NamedTuple):
@@ -100,35 +82,6 @@ class Sources(NamedTuple):
 def no_sources() -> Sources:
     """For a pass that accesses intermediate tensors only."""
     return Sources(NONE, NONE, NONE, NONE, NONE, NONE, 0, NONE, NONE)
-
-
-class UnitsTile(NamedTuple):
-    """What a group with matrix units holds: `waves`, each with `rows` queries, or one of `slices` of their
-    elements and of the columns of values; and `keys` in shared memory, of which waves take `step` at once."""
-
-    waves: int
-    rows: int
-    slices: int
-    keys: int
-    step: int
-
-
-def takes_units(
-    out: Planning,
-    attention: AttentionPass,
-    tensors: Tensors,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    sizes: Sizes,
-) -> bool:
-    """Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole
-    vectors of eight, short enough for a tile of them. `sizes` are those of the result."""
-    if not out.has(Capability.MATRIX_UNITS):
-        return False
-    for tensor in tensors:
-        if tensor.is_present and tensor.is_float and tensor.bits != 16:
-            return False
-    depth, width = kept_sizes[attention.query][3], sizes[3]
-    return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST
 
 
 def is_told(attention: AttentionPass, tensors: Tensors) -> bool:
@@ -340,62 +293,6 @@ def places_of(
     return places
 
 
-def units_tile(heads: int, queries: int, keys: int, widest: int) -> UnitsTile:
-    """The tile for so many heads, queries and keys of each, and elements of a query or a value at most.
-
-    Wide rows are shared by two or four waves. Otherwise waves have 32 rows each if these are many and narrow,
-    which halves the traffic of shared memory; else 16, and fewer waves if groups are few and that makes more
-    of them. Waves without rows help to load keys and values, unless groups are many. Tiles are small where
-    there is little to do per group, and large where few groups share a multiprocessor.
-    """
-    if widest > WIDE:
-        slices = 2 if widest <= 2 * WIDE else 4
-        at_once = 32 if widest <= 2 * WIDE else 16
-        return UnitsTile(2 * slices, UNIT_ROWS, slices, at_once, at_once)
-    groups = times(heads, ceil_div(queries, ATTENTION_MOST_WAVES * UNIT_ROWS))
-    is_many, has_few_keys = groups >= ATTENTION_MANY_GROUPS, keys < ATTENTION_MANY_KEYS
-    waves, rows = ATTENTION_WAVES, UNIT_ROWS
-    if is_many and not has_few_keys:
-        if widest > NARROW:
-            waves = ATTENTION_MOST_WAVES
-        elif queries > UNIT_ROWS:
-            rows = 2 * UNIT_ROWS
-    groups = times(heads, ceil_div(queries, waves * rows))
-    least = ATTENTION_FEW_WAVES if groups < UNITS_GROUPS else waves
-    least_idle = 1 if is_many else ATTENTION_LEAST_WAVES  # where half of the waves have room for all rows
-    while waves > (least_idle if waves // 2 * rows >= queries else least):  # ends: waves halve
-        waves = waves // 2
-        groups = times(heads, ceil_div(queries, waves * rows))
-    if is_many and has_few_keys:
-        return UnitsTile(waves, rows, 1, 16, 16)
-    is_large = rows > UNIT_ROWS or (groups <= ATTENTION_LARGE_GROUPS and widest <= MIDDLING)
-    return UnitsTile(waves, rows, 1, 64 if is_large else 32, 16 if rows > UNIT_ROWS and widest > SLIM else 32)
-
-
-def define_attention_units(
-    out: Planning,
-    attention: AttentionPass,
-    tensors: Tensors,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    sizes: Sizes,
-) -> Threads:
-    """The macros of the pass with matrix units: each group takes some rows of a head. `sizes` are those of
-    the result."""
-    heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
-    tile = units_tile(heads, sizes[2], kept_sizes[attention.key][2], max(depth, sizes[3]))
-    groups = times(heads, ceil_div(sizes[2], tile.waves // tile.slices * tile.rows))
-    out.define("MATRIX_UNITS", 1)
-    out.define("QUERY_EIGHTS", depth // 8)
-    out.define("VALUE_EIGHTS", sizes[3] // 8)
-    out.define("WAVE_ROWS", tile.rows)
-    out.define("SLICES", tile.slices)
-    out.define("TILE_KEYS", tile.keys)
-    out.define("STEP_KEYS", tile.step)
-    out.define("SCRATCH_VECTOR", 4)
-    out.define("SCORES_TOLD", int(is_told(attention, tensors)))
-    return Threads(times(groups, tile.waves * WAVE), tile.waves * WAVE)
-
-
 def define_sources(out: Planning, sources: Sources) -> None:
     """The macros of what is accessed directly."""
     out.define("QUERY_IN", sources.query + 1)
@@ -414,14 +311,11 @@ def define_attention(
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
-    by_units: bool,
     sources: Sources,
 ) -> Threads:
     """The macros of the pass: each group takes a block of rows of a head, and a block of columns of its
     values. `sizes` are those of the result."""
     define_sources(out, sources)
-    if by_units:
-        return define_attention_units(out, attention, tensors, kept_sizes, sizes)
     heads = times(sizes[0], sizes[1])
     across = ceil_div(sizes[3], LANES * MAX_COLUMNS)
     columns = ceil_div(sizes[3], LANES * across)

@@ -33,6 +33,7 @@ from .tuning import (
     SINGLE_THREADS,
     TILE_DEEP,
     TILE_DEPTH,
+    TILE_FEW_COLUMNS,
     TILE_FEW_PHASES,
     TILE_FEW_ROWS,
     TILE_GATHERED_DEPTH,
@@ -67,13 +68,26 @@ def is_small(found: Matrices) -> bool:
     return found.rows > TILE_FEW_ROWS and found.depth <= TILE_SHALLOW and tiles_of(found, 32, 32) < TILE_SMALL
 
 
+def narrow_tile_for(found: Matrices) -> Tile:
+    """The tile for few columns: as high as rows are many, but half as deep where that leaves less of a few
+    iterations empty."""
+    tall = Tile(128, 32, TILE_DEPTH, 8, 4, 4, TILE_SMALL_PART)
+    if found.rows >= tall.rows and tile_groups(found, tall) > 2 * MULTIPROCESSORS:
+        return tall
+    is_shallow = found.depth <= TILE_DEPTH or (found.depth < 4 * TILE_DEPTH and found.depth % TILE_DEPTH > 0)
+    depth = TILE_DEPTH // 2 if is_shallow else TILE_DEPTH
+    return Tile(16 if found.rows <= 16 else 32, 32, depth, 4, 4, 4, TILE_SMALL_PART)
+
+
 def tile_for(found: Matrices, is_phased: bool, channels: int) -> Tile:
     """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep.
     `channels` are those of one tap."""
     if found.column_axis == NONE:
         return gathered_tile_for(found, is_phased, channels)
+    if found.columns <= TILE_FEW_COLUMNS and (found.rows <= 16 or not is_small(found)):
+        return narrow_tile_for(found)
     if found.rows <= 16:
-        return Tile(16, 128, TILE_DEPTH, 4, 4, 4, TILE_SMALL_PART)
+        return Tile(16, 64 if found.columns <= 64 else 128, TILE_DEPTH, 4, 4, 4, TILE_SMALL_PART)
     if is_small(found):
         return Tile(32, 32, TILE_SMALL_DEPTH, 4, 4, 1, TILE_PART)
     large = Tile(128, 128, TILE_DEPTH, 8, 8, 2, TILE_PART)

@@ -30,8 +30,10 @@ from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER
 from .tuning import (
+    MULTIPROCESSORS,
     THIN_ALL_THREADS,
     THIN_LANES,
+    THIN_LEAST,
     THIN_LEAST_THREADS,
     THIN_MOST_THREADS,
     THIN_NEIGHBOURS,
@@ -90,11 +92,17 @@ def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
 
 
 def is_thin(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether there are few rows or columns, enough work, and whole vectors of floats to load."""
+    """Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny
+    matrices are better off in tiles."""
     if len(told.factors.window.sizes) > 0 or not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
         return False
     thin = thin_of(shader, found)
     matrices, right = thin.matrices, told.tensors[thin.right]
+    is_batch_of_tiny = (
+        matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < THIN_LEAST
+    )
+    if is_batch_of_tiny:
+        return False
     vector = VECTOR_BITS // right.bits
     axis, columns = matrices.column_axis, matrices.columns
     return right.is_float and side_vector(matrices.right, axis, columns, matrices.depth, vector) == vector

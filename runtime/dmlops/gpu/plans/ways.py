@@ -11,9 +11,9 @@ from .attention import (
     settled,
     sources_of,
     sources_split,
-    takes_units,
 )
 from .attention_parts import Parts, no_parts, parts_of
+from .attention_units import takes_units, unit_parts_of
 from .defined import Definition, DefinitionShader, Pass, Passes
 from .passes import box_of, is_needed, leading, passes_with, present
 from .planning import Planning
@@ -54,6 +54,8 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
         has_units = takes_units(out, attention, tensors, kept_sizes, kept_sizes[attention.target])
         parts = parts_of(attention, views, tensors, kept_sizes, has_units)
     halves = kept_halves(out, told, shader, led, parts)
+    if halves != 0 and not parts.applies:
+        parts = unit_parts_of(attention, views.shared, kept_sizes)
     if attends:
         vector = 8 if halves != 0 else 4
         plain = sources_of(attention, views, tensors, kept_sizes, vector)

@@ -5,7 +5,8 @@ bytes wide.
 
 A group takes some queries of all heads that share keys, and one part of these keys. Its partial results, the
 maximum score, the sum of weights and the weighted sum of values, are combined by a second dispatch, in a
-fixed order, unless there is only one part.
+fixed order, unless there is only one part. Matrix units take parts of the keys, too, where there are too few
+groups otherwise.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .attention import (
 )
 from .loops import ceil_div, power_below, times
 from .planning import Planning
-from .told import Sizes, Tensors, Threads
+from .told import NONE, Sizes, Tensors, Threads
 from .tuning import (
     PARTS_FEW_QUERIES,
     PARTS_GROUPS,
@@ -31,23 +32,25 @@ from .tuning import (
     PARTS_MOST_QUERIES,
     PARTS_QUERIES,
     PARTS_THREADS,
-    PARTS_UNITS_KEYS,
-    PARTS_UNITS_QUERIES,
+    PARTS_UNITS_SHARED,
 )
 
 VECTOR_BITS = 128
 MOST_LANES = 16
 MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors over all its queries
 OWN = 8  # vectors of queries, partial results and products that a thread holds
+JOIN_FETCHES = 4  # parts that a thread loads at once to combine them
 MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange between threads
 
 
 class Parts(NamedTuple):
-    """How keys are split, if this form `applies`. A `vector` is that many elements; `shared` heads have the
-    same keys. A group has `rows` queries of these heads, which take `blocks` groups, and `keys` keys, of
-    which there are `number` parts. `lanes` threads share a key, `value_lanes` a value; of each, a thread has
-    `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or `value_fetches` values at
-    once."""
+    """How keys are split into `number` parts of `keys` each; a group takes one.
+
+    The rest is told if this form `applies`; otherwise matrix units may still take parts, of which it tells
+    `shared`. A `vector` is that many elements; `shared` heads have the same keys. A group has `rows` queries
+    of these heads, which take `blocks` groups. `lanes` threads share a key, `value_lanes` a value; of each, a
+    thread has `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or `value_fetches`
+    values at once."""
 
     applies: bool
     vector: int
@@ -79,13 +82,15 @@ def floats_at_once(tensors: Tensors) -> int:
     return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
 
 
-def are_few(queries: int, keys: int, heads: int, has_units: bool) -> bool:
+def stores_keys(views: AttentionViews, tensors: Tensors) -> bool:
+    """Whether an output stores all keys."""
+    return views.key_stored.tensor != NONE and tensors[views.key_stored.tensor].is_present
+
+
+def are_few(queries: int, keys: int, heads: int) -> bool:
     """Whether these queries of each head are so few that it pays more to read keys and values once than to
     multiply in tiles."""
-    every = times(heads, queries)
-    if has_units:
-        return queries == 1 or (every <= PARTS_UNITS_QUERIES and keys >= PARTS_UNITS_KEYS)
-    are_some = queries <= PARTS_MOST_QUERIES and every <= PARTS_QUERIES
+    are_some = queries <= PARTS_MOST_QUERIES and times(heads, queries) <= PARTS_QUERIES
     return queries <= PARTS_FEW_QUERIES or (are_some and keys >= PARTS_LEAST_KEYS)
 
 
@@ -97,16 +102,18 @@ def parts_of(
     has_units: bool,
 ) -> Parts:
     """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
-    once. `has_units` tells whether matrix units could compute the pass instead."""
+    once. `has_units`: matrix units could compute the pass instead, and do it faster if there are several
+    queries of the same keys, unless all keys are also stored on the way."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
     vector = floats_at_once(tensors)
     depth, width = query[3], sizes[3]
     if vector == 1 or depth % vector != 0 or width % vector != 0 or max(depth, width) > MOST_ELEMENTS:
         return no_parts()
     keys = kept_sizes[attention.key][2]
-    if not are_few(sizes[2], keys, times(sizes[0], sizes[1]), has_units):
-        return no_parts()
     shared = max(views.shared, 1)
+    is_single = sizes[2] == 1 and (shared <= PARTS_UNITS_SHARED or stores_keys(views, tensors))
+    if not (is_single if has_units else are_few(sizes[2], keys, times(sizes[0], sizes[1]))):
+        return no_parts()
     lanes = power_below(depth // vector, MOST_LANES)
     value_lanes = power_below(width // vector, MOST_LANES)
     key_vectors, value_vectors = ceil_div(depth // vector, lanes), ceil_div(width // vector, value_lanes)
@@ -145,28 +152,19 @@ def parts_of(
 def words_of(parts: Parts, sizes: Sizes) -> int:
     """Words of scratch for partial results that are to be combined: for each part of a query a row of values,
     and four words more."""
-    if not parts.applies or parts.number == 1:
+    if parts.number == 1:
         return 0
     queries = times(times(sizes[0], sizes[1]), sizes[2])
     return times(times(queries, parts.number), sizes[3] + 4)
 
 
 def define_parts(
-    out: Planning,
-    attention: AttentionPass,
-    tensors: Tensors,
-    sizes: Sizes,
-    sources: Sources,
-    parts: Parts,
-    joins: bool,
+    out: Planning, attention: AttentionPass, tensors: Tensors, sizes: Sizes, sources: Sources, parts: Parts
 ) -> Threads:
-    """The macros of the pass, or, if it `joins`, of the dispatch after it, with one query per group. `sizes`
-    are those of the result."""
-    define_sources(out, sources)
-    out.define("BY_PARTS", 1)
-    out.define("JOINS", int(joins))
+    """The macros of the pass. `sizes` are those of the result."""
+    define_common(out, attention, tensors, sources, parts.vector, parts.keys)
+    out.define("JOINS", 0)
     out.define("IN_PARTS", int(parts.number > 1))
-    out.define("VECTOR", parts.vector)
     out.define("SHARED", parts.shared)
     out.define("ROWS", parts.rows)
     out.define("LANES", parts.lanes)
@@ -175,11 +173,35 @@ def define_parts(
     out.define("VALUE_LANES", parts.value_lanes)
     out.define("VALUE_VECTORS", parts.value_vectors)
     out.define("VALUE_FETCHES", parts.value_fetches)
-    out.define("PART_KEYS", parts.keys)
+    heads = times(sizes[0], sizes[1])
+    groups = times(times(heads // parts.shared, parts.blocks), parts.number)
+    return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
+
+
+def define_join(
+    out: Planning, attention: AttentionPass, tensors: Tensors, sizes: Sizes, sources: Sources, parts: Parts
+) -> Threads:
+    """The macros of the dispatch that combines the parts. A thread takes four columns of a query from as many
+    parts as it loads at once, if a group has enough threads."""
+    lanes = sizes[3] // 4
+    strands = power_below(2 * ceil_div(parts.number, JOIN_FETCHES) - 1, PARTS_THREADS // lanes)
+    queries = PARTS_THREADS // (lanes * strands)
+    define_common(out, attention, tensors, sources, parts.vector, parts.keys)
+    out.define("JOINS", 1)
+    out.define("JOIN_QUERIES", queries)
+    out.define("JOIN_STRANDS", strands)
+    out.define("JOIN_FETCHES", JOIN_FETCHES)
+    groups = ceil_div(times(times(sizes[0], sizes[1]), sizes[2]), queries)
+    return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
+
+
+def define_common(
+    out: Planning, attention: AttentionPass, tensors: Tensors, sources: Sources, vector: int, keys: int
+) -> None:
+    """The macros of both dispatches, given the elements of a vector and the keys of a part."""
+    define_sources(out, sources)
+    out.define("BY_PARTS", 1)
+    out.define("VECTOR", vector)
+    out.define("PART_KEYS", keys)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
-    heads = times(sizes[0], sizes[1])
-    groups = times(heads, sizes[2])
-    if not joins:
-        groups = times(times(heads // parts.shared, parts.blocks), parts.number)
-    return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)

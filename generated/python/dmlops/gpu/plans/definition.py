@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import define_attention, places_of
-from .attention_parts import define_parts, words_of
+from .attention_parts import define_join, define_parts, words_of
+from .attention_units import define_attention_units
 from .defined import LANES, MAX_COUNT, Definition, DefinitionShader, Pass
 from .known import Known, Lists, tell_known
 from .loops import (
@@ -261,14 +262,17 @@ def dispatch_attention(
     """The dispatch of attention, and one that combines its parts."""
     attention, tensors, sources, parts = shader.attention, told.tensors, way.sources, way.parts
     sizes = box_of(told, one)
-    if not parts.applies:
-        groups = define_attention(out, attention, tensors, told.kept_sizes, sizes, way.halves != 0, sources)
-        dispatch_box(out, told, known, one, sizes, count, 0, groups, waits)
-        return
-    finding = define_parts(out, attention, tensors, sizes, sources, parts, False)
-    dispatch_box(out, told, known, one, sizes, count, 0, finding, waits)
+    if parts.applies:
+        few = define_parts(out, attention, tensors, sizes, sources, parts)
+        dispatch_box(out, told, known, one, sizes, count, 0, few, waits)
+    elif way.halves != 0:
+        tiles = define_attention_units(out, attention, tensors, told.kept_sizes, sources, parts)
+        dispatch_box(out, told, known, one, sizes, count, 0, tiles, waits)
+    else:
+        blocks = define_attention(out, attention, tensors, told.kept_sizes, sizes, sources)
+        dispatch_box(out, told, known, one, sizes, count, 0, blocks, waits)
     if parts.number > 1:
-        joining = define_parts(out, attention, tensors, sizes, sources, parts, True)
+        joining = define_join(out, attention, tensors, sizes, sources, parts)
         dispatch_box(out, told, known, one, sizes, count, 0, joining, True)
 
 

@@ -58,6 +58,7 @@ from .tuning import (
     UNITS_ROWS,
     UNITS_SHALLOW,
     UNITS_TAPS,
+    UNITS_TINY,
     UNITS_WINDOW_PART,
 )
 
@@ -264,7 +265,8 @@ def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found
     is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
     least = UNITS_DIRECT_ROWS if found.column_axis == NONE else 2
     is_large = found.is_worth and found.rows >= least and found.columns > 1
-    return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large
+    is_tiny = found.column_axis != NONE and max(found.rows, found.columns, found.depth) <= UNITS_TINY
+    return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large and not is_tiny
 
 
 def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, given: Matrices) -> None:

@@ -124,7 +124,7 @@ SUMS_STAYING_DEPTH = 1024  # NVIDIA H200: 256 at 0.88, 512 at 0.91
 SUMS_UNITS_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
 "columns from which matrix units, which process 16, are faster"
 
-TILE_PRODUCTS = 512  # NVIDIA H200: 64 at 0.18 to 1.0, 4096 at 0.50 to 0.66
+TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
 "products of a matrix, or with a window of all matrices; below, the definition is as good"
 TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast
 "products in total from which the left factor of a convolution is packed first"
@@ -140,6 +140,8 @@ TILE_WALK = 8  # NVIDIA H200: 1, 2, 4, 16 at 0.98 to 1.03 for float16
 "rows of tiles that are walked as one band, so that shared factors stay in the cache"
 TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
 "rows up to which tiles are 16 or 32 rows high"
+TILE_FEW_COLUMNS = 32  # NVIDIA H200: 1.1 to 5 times as fast
+"columns up to which tiles have as few; batches of small products have those"
 TILE_MANY = 256  # NVIDIA H200: 64 at 0.90, 128 at 1.00, 512 at 0.95, 1024 at 0.95
 "large tiles that saturate a GPU"
 TILE_SMALL = 128  # NVIDIA H200: 16 at 0.91, 1024 at 1.00
@@ -177,6 +179,8 @@ UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a
 "parts of k with a window, at most"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
 "products per sum up to which 32 x 32 tiles are faster if there are few"
+UNITS_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
+"rows, columns and depth up to which ordinary arithmetic beats matrix units"
 UNITS_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
 "the same as TILE_DIRECT_ROWS with matrix units"
 UNITS_LARGE_ROWS = 6  # NVIDIA H200: 3 at 0.56 to 0.77 with 4 rows, 9 at 0.64 to 1.3 with 8
@@ -215,10 +219,6 @@ ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with matrix units"
 ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
 "the same for rows wider than 64, if that leaves many groups"
-ATTENTION_FEW_WAVES = 2  # NVIDIA H200: 1 at 0.91, 4 at 0.93
-"the least waves to which a group shrinks if groups are few"
-ATTENTION_LEAST_WAVES = 4  # NVIDIA H200: 1 at 0.45 to 0.91 with 16 queries, 2 at 0.92 to 1.01
-"the least waves to which it shrinks if half of them have room for all rows"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 32 rows to a wave at 0.81 with 384 groups, 1.07 with 1536
 "groups that count as many"
 ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 keys, at 0.99 with 197
@@ -234,10 +234,14 @@ PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 30
 "queries in all heads together that count as few"
 PARTS_LEAST_KEYS = 256  # NVIDIA H200: 0.95 to 1.09 times as fast with as many, with 64 and 128 0.63 to 0.78
 "keys that count as many"
-PARTS_UNITS_QUERIES = 128  # NVIDIA H200: 1.0 to 5 times as fast, with 256 0.85 to 1.07, with 512 0.5 to 0.93
-"queries in all heads together up to which that beats matrix units if keys are many"
-PARTS_UNITS_KEYS = 1024  # NVIDIA H200: 1.0 to 2 times as fast with as many, with 256 0.36 to 0.78
-"keys that then count as many"
+PARTS_UNITS_SHARED = 2  # NVIDIA H200: 1 at 0.94, 4 at 0.76 to 0.87, 8 at 0.32 to 0.58
+"heads that share keys up to which that beats matrix units for single queries"
+PARTS_UNITS_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
+"groups that occupy a GPU with matrix units, which take parts of the keys only if there are fewer"
+PARTS_UNITS_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
+"keys per part then, at least"
+PARTS_UNITS_WORTH = 4096  # NVIDIA H200: 1.1 to 7 times as fast with as many, with 256 to 2048 0.70 to 0.95
+"parts times keys from which that pays"
 PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
 "threads in a group of that form"
 PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
@@ -321,6 +325,8 @@ THIN_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.72 to 0.84, 1024 at 0.34 to 1.0
 "the same, at most"
 THIN_ALL_THREADS = 131072  # NVIDIA H200: 65536 at 0.72 to 0.86, 262144 at 0.94 to 1.09
 "threads that saturate a GPU's memory bandwidth; with fewer columns, more lanes share each"
+THIN_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for float16; 8192 at 0.85 with one
+"elements of the right factor, per row, from which batches of matrices take this form"
 THIN_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
 "lanes per sum, at least, where vectors run along k: a cache line"
 THIN_NEIGHBOURS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
