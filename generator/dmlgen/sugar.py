@@ -14,7 +14,6 @@ from dmlgen.text import Message
 
 Loops: TypeAlias = tuple[ir.Loop, ...]
 
-_FLIP: dict[str, ir.CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATIVE = 1 << 31  # unsigned 32-bit numbers from here on are converted negative ones
 _WRAP = 1 << 32
 
@@ -122,7 +121,7 @@ def _checks(
         case ir.Compare(op=op, left=ir.Number() | ir.Constant() as left, right=right) if not isinstance(
             right, ir.Number | ir.Constant
         ):
-            yield from _checks(ir.Compare(_FLIP[op], right, left), guard, loops, case, wording)
+            yield from _checks(ir.Compare(ir.FLIPPED[op], right, left), guard, loops, case, wording)
         case ir.Compare(op=op, left=left, right=right) if not wording.says(loops) and (
             cases := _cases(right)
         ):

@@ -11,8 +11,9 @@ So printers need no notion of an exception, and the same text means the same in 
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -25,6 +26,19 @@ FoldKind: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "arg
 
 LIMIT = (1 << 63) - 1
 """The magnitude at which integers saturate."""
+
+COMPARE: Mapping[CompareOp, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
+}  # fmt: skip
+OPPOSITE: Mapping[CompareOp, CompareOp] = {
+    "==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<",
+}  # fmt: skip
+"""The comparison that holds where this one does not; with NaN, neither does."""
+FLIPPED: Mapping[CompareOp, CompareOp] = {
+    "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+"""The same comparison with its sides exchanged."""
 
 
 @dataclass(frozen=True, slots=True)

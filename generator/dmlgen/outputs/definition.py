@@ -21,7 +21,6 @@ from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_definition import definition_view
-from dmlgen.outputs.python_printer import FLIPPED
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
 from dmlgen.project import RUNTIME
@@ -320,7 +319,7 @@ class DefinitionPrinter(Printer):
             case ir.Apply():
                 return self.apply(node), ATOM
             case ir.Compare(op=op, left=ir.Number() as left, right=right) if not isinstance(right, ir.Number):
-                return self._node(ir.Compare(FLIPPED[op], right, left))
+                return self._node(ir.Compare(ir.FLIPPED[op], right, left))
             case ir.Compare(op=op, left=left, right=right):
                 before, self._single = self._single, True
                 text = super()._node(ir.Compare(op, *_beside(left, right)))

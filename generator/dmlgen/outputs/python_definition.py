@@ -14,7 +14,7 @@ from dmlgen.names import python_variable, snake
 from dmlgen.outputs.hlsl_definition import DefinitionShader
 from dmlgen.outputs.hlsl_definition.names import free, word
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
-from dmlgen.outputs.python_printer import FLIPPED, PythonPrinter
+from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
 from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
@@ -246,7 +246,7 @@ class ToldPrinter(PythonPrinter):
 
     def compare(self, node: ir.Compare) -> tuple[str, int]:
         if isinstance(node.left, ir.Number) and not isinstance(node.right, ir.Number):
-            return super().compare(ir.Compare(FLIPPED[node.op], node.right, node.left))
+            return super().compare(ir.Compare(ir.FLIPPED[node.op], node.right, node.left))
         return super().compare(node)
 
     def reduce(self, node: ir.Reduce) -> str:

@@ -16,11 +16,6 @@ from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 
 _LONG = 40  # longer values get a variable before a message shows them
 _KINDS = {"int": "number", "ints": "numbers"}  # names of such variables
-_INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
-    "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
-}  # fmt: skip
-"""Comparisons with their sides exchanged."""
 
 
 def literal(text: str) -> str:
@@ -288,7 +283,7 @@ def opposite(node: ir.Expr) -> ir.Expr:
     """The negation of a condition."""
     match node:
         case ir.Compare(op=op, left=left, right=right) if left.type != ir.FLOAT:  # none holds with NaN
-            return ir.Compare(_INVERSE[op], left, right)
+            return ir.Compare(ir.OPPOSITE[op], left, right)
         case ir.Not(operand=operand):
             return operand
         case _:
