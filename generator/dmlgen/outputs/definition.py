@@ -301,7 +301,7 @@ class DefinitionPrinter(Printer):
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
         """Concatenated coordinates, unpacked if they include single entries."""
-        parts = _operands(node)
+        parts = ir.joined_parts(node)
         if not any(isinstance(part, ir.ListOf) for part in parts):
             return " + ".join(self.print(part, SUM) for part in parts), SUM
         texts: list[str] = []
@@ -495,13 +495,6 @@ def _local(name: str) -> str:
     """A parameter or a loop variable, in Python."""
     text = snake(name)
     return f"{text}_" if text in _RESERVED and name != "at" else text
-
-
-def _operands(node: ir.Expr) -> list[ir.Expr]:
-    """The arrays that nested + operators concatenate, in order."""
-    if isinstance(node, ir.Binary) and node.type == ir.INTS:
-        return [*_operands(node.left), *_operands(node.right)]
-    return [node]
 
 
 def _variables(defines: OutputDefinitions) -> Iterator[str]:

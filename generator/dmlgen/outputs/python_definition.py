@@ -291,16 +291,8 @@ def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
             bounds = _plain(loop.lower, depth), _plain(loop.upper, depth)
             body = _plain(ir.substitute(node.body, renamed), depth + 1)
             return ir.Reduce(node.kind, ir.Loop(variable, *bounds, condition), body, node.type)
-    return ir.substitute(node, {part: _plain(part, depth) for part in _outermost(node)})
-
-
-def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """Definitions and loops below an expression, without those nested in them."""
-    for child in ir.children(node):
-        if isinstance(child, ir.Definition | ir.Reduce):
-            yield child
-        else:
-            yield from _outermost(child)
+    inner = ir.outermost(node, ir.Definition, ir.Reduce)
+    return ir.substitute(node, {part: _plain(part, depth) for part in inner})
 
 
 def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:

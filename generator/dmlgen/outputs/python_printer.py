@@ -197,7 +197,7 @@ class PythonPrinter(Printer):
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
         """Concatenated arrays: as a sum, or unpacked if they include single entries."""
-        parts = _operands(node)
+        parts = ir.joined_parts(node)
         if not any(isinstance(part, ir.ListOf) for part in parts):
             return " + ".join(self.print(part, SUM) for part in parts), SUM
         texts: list[str] = []
@@ -288,13 +288,6 @@ def opposite(node: ir.Expr) -> ir.Expr:
             return operand
         case _:
             return ir.Not(node)
-
-
-def _operands(node: ir.Expr) -> list[ir.Expr]:
-    """The arrays that a concatenation joins."""
-    if isinstance(node, ir.Binary) and node.type == ir.INTS:
-        return [*_operands(node.left), *_operands(node.right)]
-    return [node]
 
 
 def _braced(text: str) -> str:
