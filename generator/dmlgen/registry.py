@@ -257,6 +257,17 @@ class Rule:
         """Whether a description that breaks it is nevertheless valid."""
         return self.stage is Stage.ADVICE
 
+    @property
+    def expressions(self) -> Iterator[ir.Expr]:
+        """Everything that its checks read and show."""
+        return (part for check in self.checks for part in (*check.read, *check.shown))
+
+    @property
+    def concerns_tensors(self) -> bool:
+        """Whether it names a tensor; if not, it also applies to a fused activation, which has none."""
+        parts = (part for expression in self.expressions for part in ir.walk(expression))
+        return any(isinstance(part, ir.Tensor | ir.Tensors) for part in parts)
+
 
 @dataclass(frozen=True)
 class Inference:
