@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from .enums import FeatureLevel, feature_level
 from .quoting import printable
+from .terminal import style_for
 
 SUMMARY = (
     "Show which DirectML operators and feature level an ONNX model needs, and what prevents it from running"
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report.as_json(model)))
     else:
-        print(report.as_text(model, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+        print(report.as_text(model, colour=style_for(sys.stdout).colour))
     return 0 if model.runs else 1
 
 
