@@ -394,9 +394,7 @@ class DefinitionPrinter(Printer):
             return f"{'smaller' if name == 'min' else 'larger'}({listed})"
         if name in ("product", "sum"):
             return f"{_LIST_FOLDS[name]}({listed})"
-        if name == "clamp" or name in PLACES:
-            return f"{name}({listed})"
-        if name in _COORDINATES:
+        if name == "clamp" or name in PLACES or name in _COORDINATES:
             return f"{name}({listed})"
         assert name not in NUMBERS
         return f"f.{_ELEMENT_NAMES.get(name, name)}({listed})"
