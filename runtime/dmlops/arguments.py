@@ -8,7 +8,7 @@ from .enums import FeatureLevel, feature_level
 
 
 def known_level(text: str) -> FeatureLevel:
-    """The feature level with this name; ArgumentTypeError, which suggests the closest levels, if there is none."""
+    """The feature level with this name; ArgumentTypeError, with the closest levels, if there is none."""
     try:
         return feature_level(text)
     except ValueError as error:
