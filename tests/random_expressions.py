@@ -6,7 +6,7 @@ from random import Random
 
 from dmlgen.expr import ir
 from dmlgen.expr.functions import FUNCTIONS
-from dmlgen.expr.parse import _COMPARE, _OF_NUMBERS, _REDUCTIONS, Scope
+from dmlgen.expr.parse import _REDUCTIONS, COMPARE, Scope
 
 _NUMBERS = (0, 1, 2, 3, 4, 7, 8, 64, 2**31, 2**32 - 1, 2**40, 2**62, 2**63 - 1)
 
@@ -81,7 +81,7 @@ class Expressions:
 
         match self.choice.randrange(8):
             case 0 | 1:
-                return f"({one()} {self.choice.choice(_OF_NUMBERS)} {one()})"
+                return f"({one()} {self.choice.choice(('+', '-', '*', '//', '%'))} {one()})"
             case 2:
                 return f"(-{one()})"
             case 3:
@@ -102,7 +102,7 @@ class Expressions:
         match self.choice.randrange(8):
             case 0 | 1:
                 type_ = self.choice.choice([ir.INT, ir.INT, ir.FLOAT])
-                return f"({one(type_)} {self.choice.choice(list(_COMPARE.values()))} {one(type_)})"
+                return f"({one(type_)} {self.choice.choice(list(COMPARE.values()))} {one(type_)})"
             case 2:
                 return f"({one(ir.INTS)} {self.choice.choice(['==', '!='])} {one(ir.INTS)})"
             case 3:

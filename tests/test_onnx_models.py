@@ -533,6 +533,25 @@ def test_a_page_escapes_what_a_model_says(files: Path, tmp_path: Path, capsys: A
     assert "\x1b" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": ""}, True),
+    ],
+)
+def test_colour_as_for_other_commands(
+    files: Path, environment: dict[str, str], coloured: bool, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    main(["onnx", str(files / "cnn.onnx")])
+    assert ("\x1b" in capsys.readouterr().out) is coloured
+
+
 @pytest.mark.parametrize("name", ["text.onnx", "empty.onnx", "cut.onnx", "absent.onnx", ""])
 def test_what_is_no_model_is_told_in_a_line(files: Path, name: str, capsys: Any) -> None:
     assert main(["onnx", str(files / name)]) == 2

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias, get_args
 
 from dmlgen import __version__
-from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, told, unknown_operator
+from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, operator_name, told, unknown_operator
 from dmlgen.formats import ChangeFormat, Format, printable, render
 from dmlgen.project import ROOT as ROOT
 from dmlgen.project import RUNTIME, TEMPLATES, default
@@ -236,7 +236,7 @@ def _export(options: argparse.Namespace) -> int:
             print("dmlgen: --operators and --no-shaders are for models", file=sys.stderr)
             return 2
         return export_tables(options.specs, options.out)
-    names = [name.upper().removeprefix("DML_OPERATOR_") for name in options.operators]
+    names = [*map(operator_name, options.operators)]
     return export_models(options.specs, options.out, names, options.shaders)
 
 
@@ -245,7 +245,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
     if _is_in_specs(options):
         return 2
-    names = [name.upper().removeprefix("DML_OPERATOR_") for name in options.operators]
+    names = [*map(operator_name, options.operators)]
     return sweep(options.specs, options.out, names, options.shaders, options.address, options.format)
 
 
@@ -298,7 +298,7 @@ def _show(options: argparse.Namespace) -> int:
     from dmlgen.show import describe
 
     registry = load_registry(options.specs)
-    name = options.operator.upper().removeprefix("DML_OPERATOR_")
+    name = operator_name(options.operator)
     if name not in registry.operator:
         print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
         return 2

@@ -81,6 +81,11 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
+def operator_name(given: str) -> str:
+    """The name of an operator as the registry has it, given in any case, with or without its prefix."""
+    return given.upper().removeprefix("DML_OPERATOR_")
+
+
 def unknown_operator(name: str, operators: Iterable[str]) -> str:
     """The message for a name that is not an operator."""
     close = nearest(name, operators)

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from dmlgen.description import Description, Nested, Tensor, Value
-from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
 from dmlgen.failures import NOWHERE, CompiledCheck, Failure, Slot
 from dmlgen.general_rules import GENERAL_RULES, Judged
@@ -220,7 +219,7 @@ class Judge:
     @cached_property
     def scalar_checks(self) -> list[tuple[Rule, CompiledCheck]]:
         """The checks that concern no tensor, including advice, which also apply to a nested description."""
-        return [(rule, check) for rule, check in self.checks if not _speaks_of_tensors(check.check)]
+        return [(rule, check) for rule, check in self.checks if not rule.concerns_tensors]
 
     @cached_property
     def _tables(self) -> Mapping[str, Mapping[str, list[_Row]]]:
@@ -441,11 +440,3 @@ def _entries(member: Member, value: Value) -> Iterator[tuple[str, Nested]]:
     for index, nested in enumerate(entries):
         assert isinstance(nested, Nested)
         yield f"{member.name}[{index}]" if isinstance(value, tuple) else member.name, nested
-
-
-def _speaks_of_tensors(check: Check) -> bool:
-    loops = [part for loop in check.loops for part in (loop.lower, loop.upper)]
-    expressions = [check.condition, *loops, *([check.guard] if check.guard is not None else [])]
-    return any(
-        isinstance(node, ir.Tensor | ir.Tensors) for expression in expressions for node in ir.walk(expression)
-    )

@@ -201,7 +201,7 @@ def _absent(operator: Operator) -> Iterator[Finding]:
 
 def _always_present(operator: Operator) -> Iterator[Finding]:
     """Checks for the presence of something that is always present."""
-    asked = [(rule.position, part) for rule in operator.rules for part in _parts(rule)]
+    asked = [(rule.position, part) for rule in operator.rules for check in rule.checks for part in check.read]
     if operator.defines is not None:
         place = operator.places.get("compute", operator.position)
         asked += [(place, value) for value in operator.defines.whole]
@@ -235,19 +235,10 @@ def _allowed(rows: Iterable[Support], tensor: str, what: str) -> set[int | str]:
     return {one for row in of for one in (row.types if what == "DataType" else row.ranks)}
 
 
-def _parts(rule: Rule) -> Iterator[ir.Expr]:
-    """The expressions of a rule, without its loops."""
-    for check in rule.checks:
-        yield check.condition
-        if check.guard is not None:
-            yield check.guard
-
-
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:
     """Every expression of the operator, without its `let` definitions."""
     for rule in operator.rules:
-        yield from _parts(rule)
-        yield from (part for check in rule.checks for loop in check.loops for part in ir.children(loop))
+        yield from (part for check in rule.checks for part in check.read)
     for inference in operator.inferences:
         yield from inference.expressions
     for rows in operator.support.values():

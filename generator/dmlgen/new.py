@@ -8,7 +8,15 @@ from itertools import takewhile
 from pathlib import Path
 
 from dmlgen.decode import decode
-from dmlgen.diagnostics import Position, SpecError, UsageError, nearest, shown
+from dmlgen.diagnostics import (
+    Position,
+    SpecError,
+    UsageError,
+    nearest,
+    operator_name,
+    shown,
+    unknown_operator,
+)
 from dmlgen.header import declared
 from dmlgen.names import clashes
 from dmlgen.outputs.render import Templates
@@ -59,7 +67,7 @@ def new_operator(
 
 
 def _free_name(registry: Registry, given: str) -> str:
-    name = given.upper().removeprefix("DML_OPERATOR_")
+    name = operator_name(given)
     position = Position("OPERATOR")
     entry = Entry(Scalar(position, "operator", "operator"), Scalar(position, name, name))
     try:
@@ -74,12 +82,9 @@ def _free_name(registry: Registry, given: str) -> str:
 
 
 def _known(registry: Registry, given: str) -> Operator:
-    name = given.upper().removeprefix("DML_OPERATOR_")
+    name = operator_name(given)
     if name not in registry.operator:
-        close = nearest(name, registry.operator)
-        raise UsageError(
-            f"there is no operator {shown(name)}" + (f"; did you mean {close}?" if close else "")
-        )
+        raise UsageError(unknown_operator(name, registry.operator))
     return registry.operator[name]
 
 

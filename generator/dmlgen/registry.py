@@ -102,6 +102,12 @@ class NamedConstant:
     position: Position | None = field(default=None, repr=False, compare=False)
 
 
+def integer_range(bits: int, kind: Kind | None) -> tuple[int, int]:
+    """The smallest and the largest integer of so many bits, signed or unsigned."""
+    half = 1 << (bits - 1)
+    return (-half, half - 1) if kind == "signed" else (0, 2 * half - 1)
+
+
 @dataclass(frozen=True)
 class NumberType:
     """A number type of C structs. If `pointer_sized`, `bits` is its size on 64-bit systems."""
@@ -114,8 +120,7 @@ class NumberType:
     @property
     def range(self) -> tuple[int, int]:
         """Smallest and largest value of an integer type."""
-        half = 1 << (self.bits - 1)
-        return (-half, half - 1) if self.kind == "signed" else (0, 2 * half - 1)
+        return integer_range(self.bits, self.kind)
 
 
 @dataclass(frozen=True)
@@ -256,6 +261,17 @@ class Rule:
     def advice(self) -> bool:
         """Whether a description that breaks it is nevertheless valid."""
         return self.stage is Stage.ADVICE
+
+    @property
+    def expressions(self) -> Iterator[ir.Expr]:
+        """Everything that its checks read and show."""
+        return (part for check in self.checks for part in (*check.read, *check.shown))
+
+    @property
+    def concerns_tensors(self) -> bool:
+        """Whether it names a tensor; if not, it also applies to a fused activation, which has none."""
+        parts = (part for expression in self.expressions for part in ir.walk(expression))
+        return any(isinstance(part, ir.Tensor | ir.Tensors) for part in parts)
 
 
 @dataclass(frozen=True)

@@ -145,9 +145,7 @@ def parse(data: bytes, file: str) -> Node:
         place = _position(file, mark) if mark else Position(file)
         what = ", ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
         if "flow mapping" in what:
-            what += (
-                "; in {...} a text with commas, brackets or braces stands in quotes, or on lines of its own"
-            )
+            what += _IN_BRACES
         builder.findings.append(Finding(place, "yaml-syntax", f"not valid YAML: {what or error}"))
     except (ValueError, OverflowError) as error:
         # PyYAML without libyaml lets them through for escapes and directives with absurd numbers.

@@ -14,7 +14,6 @@ from dmlgen.text import Message
 
 Loops: TypeAlias = tuple[ir.Loop, ...]
 
-_FLIP: dict[str, ir.CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATIVE = 1 << 31  # unsigned 32-bit numbers from here on are converted negative ones
 _WRAP = 1 << 32
 
@@ -76,7 +75,7 @@ def same(
 
 
 def presence(tensor: ir.Tensor | ir.Tensors, optional: set[str]) -> list[ir.Expr]:
-    """The condition that there is such a tensor, or any in an array; None if there always is."""
+    """The condition that there is such a tensor, or any in an array; [] if there always is."""
     if isinstance(tensor, ir.Tensors):
         return [ir.Compare(">=", ir.Call("len", (tensor,), ir.INT), ir.Number(1, ir.INT))]
     return [ir.Present(tensor)] if tensor.name in optional else []
@@ -96,10 +95,7 @@ def conjunction(conditions: Iterable[ir.Expr]) -> ir.Expr | None:
 def stage_of(checks: tuple[Check, ...]) -> Stage:
     """COUNTS for rules on dimension counts and single numbers only, VALUES for all others."""
     for check in checks:
-        parts = [check.condition, *([check.guard] if check.guard is not None else [])]
-        for loop in check.loops:
-            parts += [loop.lower, loop.upper, *([loop.condition] if loop.condition is not None else [])]
-        for part in parts:
+        for part in check.read:
             for node in ir.walk(part):
                 if isinstance(node, ir.Field) and node.name != "DimensionCount":
                     return Stage.VALUES
@@ -122,7 +118,7 @@ def _checks(
         case ir.Compare(op=op, left=ir.Number() | ir.Constant() as left, right=right) if not isinstance(
             right, ir.Number | ir.Constant
         ):
-            yield from _checks(ir.Compare(_FLIP[op], right, left), guard, loops, case, wording)
+            yield from _checks(ir.Compare(ir.FLIPPED[op], right, left), guard, loops, case, wording)
         case ir.Compare(op=op, left=left, right=right) if not wording.says(loops) and (
             cases := _cases(right)
         ):

@@ -16,8 +16,9 @@ from typing import Any, BinaryIO, NoReturn
 
 from . import __version__, onnx_command, overview, registry, verify_command
 from .answers import explained, inferred, judged
+from .arguments import known_level
 from .completion import SHELLS, Words, script, words_of
-from .enums import NEWEST, FeatureLevel, feature_level
+from .enums import NEWEST
 from .errors import JsonError
 from .explain import explain, explain_rule
 from .marking import printed
@@ -129,8 +130,8 @@ def _parser() -> argparse.ArgumentParser:
     one = command(
         "diff-levels", _diff, "Show the operators, types, ranks and rules that a feature level adds"
     )
-    one.add_argument("old", metavar="OLD", type=_known_level, help="a feature level")
-    one.add_argument("new", metavar="NEW", type=_known_level, help="another one")
+    one.add_argument("old", metavar="OLD", type=known_level, help="a feature level")
+    one.add_argument("new", metavar="NEW", type=known_level, help="another one")
     _json(one)
     one = command("rule", _rule, "Show what a rule requires, and its source")
     one.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
@@ -150,7 +151,7 @@ def _file(parser: Any) -> None:
 
 def _level(parser: Any) -> None:
     help_ = f"a feature level (default: {NEWEST})"
-    parser.add_argument("--level", "--feature-level", type=_known_level, default=NEWEST, help=help_)
+    parser.add_argument("--level", "--feature-level", type=known_level, default=NEWEST, help=help_)
 
 
 def _operator(parser: Any) -> None:
@@ -172,13 +173,6 @@ def _words(commands: Mapping[str, argparse.ArgumentParser]) -> dict[str, Words]:
         )
         for name, one in commands.items()
     }
-
-
-def _known_level(text: str) -> FeatureLevel:
-    try:
-        return feature_level(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 # Commands on descriptions.

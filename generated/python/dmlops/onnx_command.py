@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import Callable
 
-from .enums import FeatureLevel, feature_level
+from .arguments import known_level
 from .quoting import printable
+from .terminal import style_for
 
 SUMMARY = (
     "Show which DirectML operators and feature level an ONNX model needs, and what prevents it from running"
@@ -22,7 +23,7 @@ def add(added: Callable[..., argparse.ArgumentParser]) -> None:
     """Adds the command to those of `dmlops`; `added` adds a command by name, function and summary."""
     command = added("onnx", run, f"{SUMMARY}; needs the onnx package")
     command.add_argument("file", metavar="MODEL", help="an ONNX file")
-    command.add_argument("--level", type=_level, help="the feature level to check against, such as 5.0")
+    command.add_argument("--level", type=known_level, help="the feature level to check against, such as 5.0")
     command.add_argument(
         "--dim",
         action="append",
@@ -58,15 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report.as_json(model)))
     else:
-        print(report.as_text(model, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+        print(report.as_text(model, colour=style_for(sys.stdout).colour))
     return 0 if model.runs else 1
-
-
-def _level(text: str) -> FeatureLevel:
-    try:
-        return feature_level(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _dimension(text: str) -> tuple[str, int]:

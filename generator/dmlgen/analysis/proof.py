@@ -396,12 +396,10 @@ class Case:
                 value = self.reduced(value)
                 if value.constant is not None:
                     return value.constant == 0
-                if ("==", value) in self.values:
-                    return self.values[("==", value)]
-                return None
-            case ("is", ("one of", name, _)) if formula not in self.values:
+                return self.values.get(("==", value))
+            case ("is", ("one of", name, _)):
                 return False if self._chosen(name) else None
-        return self.values.get(formula)
+        return None
 
     # Terms as they are in this case.
 

@@ -341,7 +341,7 @@ class _Reads:
         """The values of a variable that indexes dimensions; any value if they are unknown."""
         places = self._range(lower, upper, env)
         if places is None:
-            yield self.atoms.atom("unknown", *self._same(upper, env))
+            yield self._unknown(upper, env)
         else:
             yield from map(term, places)
 

@@ -9,15 +9,6 @@ from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.registry import Check, Operator, Rule
 
-_FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-    "==": "==",
-    "!=": "!=",
-}
-
 
 class Equalities:
     """Groups the tensors of an operator by equal values of a field."""
@@ -156,7 +147,7 @@ def bounds(operator: Operator, member: str, bound: str) -> Iterator[tuple[str, R
                     if (left, right) == (member, bound):
                         yield condition.op, rule
                     elif (right, left) == (member, bound):
-                        yield _FLIPPED[condition.op], rule
+                        yield ir.FLIPPED[condition.op], rule
 
 
 def _conjuncts(node: ir.Expr) -> Iterator[ir.Expr]:

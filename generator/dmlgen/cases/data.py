@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from dmlgen.cases.algorithms import Algorithm
 from dmlgen.cases.definition import Definition, naming_places
-from dmlgen.cases.elements import EMPTY, INFINITY, NAN, NEVER
+from dmlgen.cases.elements import EMPTY, INFINITY, NAN, NEVER, limits
 from dmlgen.cases.moves import packed
 from dmlgen.cases.results import ALWAYS, Data, Element, Elements, Origin
 from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
@@ -25,16 +25,12 @@ from dmlgen.registry import EnumEntry, Operator
 
 MOST_ELEMENTS = 4 * MAX_ELEMENTS  # most elements of a tensor with data
 _MOST_OF_MANY = 8 * MAX_ELEMENTS  # the same if elements depend on many others
-_PLAIN, _MOST, _EDGES = (
-    10,
-    14,
-    2,
-)  # cases with data: as a rule, if enumerations have many values, beside these
+_PLAIN = 10  # cases with data, as a rule
+_MOST = 14  # the same if enumerations have many values
+_EDGES = 2  # cases beside these, with data that sources leave open
 _NEEDED = 10  # the score that data must reach, if any case can
-_ROUNDS, _ROUNDS_OF_MANY = (
-    60,
-    20,
-)  # of drawing elements anew where a result rests on a choice; on many elements
+_ROUNDS = 60  # of drawing elements anew where a result rests on a choice
+_ROUNDS_OF_MANY = 20  # the same if it rests on many elements
 _LOOSE = 0.1  # an error so large that a result shows little
 _SHARE, _SHARE_OF_EDGES = 0.12, 0.5  # of striking elements, normally and where wanted
 
@@ -315,7 +311,7 @@ class _Draw:
             return self._index(type_)
         if self._random.random() < self._striking.get(kind, 0.0):
             return self._random.choice(_striking(type_, zeros=self._outside))
-        low, high = _limits(type_)
+        low, high = limits(type_.bits, type_)
         fitting = [value for value in self._pool[kind] if kind == "float" or low <= value <= high]
         return self._random.choice(fitting)
 
@@ -342,12 +338,8 @@ class _Draw:
 def _striking(type_: EnumEntry, *, zeros: bool) -> Sequence[int | float]:
     if type_.kind == "float":
         return (*_SPECIAL, -0.0, 0.0) if zeros else _SPECIAL
-    return (*_limits(type_), 0) if zeros else _limits(type_)
-
-
-def _limits(type_: EnumEntry) -> tuple[int, int]:
-    signed = type_.kind == "signed"
-    return -(1 << type_.bits - 1) if signed else 0, (1 << type_.bits - signed) - 1
+    ends = limits(type_.bits, type_)
+    return (*ends, 0) if zeros else ends
 
 
 def _offsets(tensor: Tensor) -> list[int]:

@@ -51,10 +51,6 @@ Locals: TypeAlias = dict[str, Any]  # parameters and loop variables, `at` and `i
 Value: TypeAlias = Callable[[Locals], Any]
 
 _HELD = "what an output held before"
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge,
-}  # fmt: skip
 _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_,
     "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
@@ -370,7 +366,7 @@ class _Program:
             case ir.Logic(op="or"):
                 return lambda e: any(operand(e) for operand in of)
             case ir.Compare(op=op):
-                compare, (left, right) = _COMPARE[op], of
+                compare, (left, right) = ir.COMPARE[op], of
                 return lambda e: compare(left(e), right(e))
             case ir.OneOf():
                 item, *choices = of

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dmlgen.registry import EnumEntry, Registry
+from dmlgen.registry import EnumEntry, Registry, integer_range
 
 NAN = "NaN"
 INFINITY = "infinities"
@@ -525,8 +525,7 @@ def _of_bits(value: int, type_: EnumEntry) -> int | float:
 
 
 def limits(bits: int, type_: EnumEntry) -> tuple[int, int]:
-    signed = type_.kind == "signed"
-    return -(1 << bits - 1) if signed else 0, (1 << bits - signed) - 1
+    return integer_range(bits, type_.kind)
 
 
 def fits(value: int, bits: int, type_: EnumEntry) -> bool:

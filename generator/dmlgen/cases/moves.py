@@ -93,10 +93,6 @@ def _resized(tensor: Tensor, count: int) -> Tensor:
     return tensor._replace(Sizes=sizes, Strides=strides)
 
 
-_NEGATED: dict[str, str] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_FLIPPED: dict[str, str] = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
-
 class Proposer:
     """Proposes moves; `sample` gives a value for an absent member that is to be given."""
 
@@ -144,10 +140,10 @@ class Proposer:
             case ir.Reduce(kind="all" | "any", loop=loop, body=body):
                 return [self._in_loop(loop, proposal) for proposal in self.directed(body, wanted)]
             case ir.Compare(op=op, left=left, right=right):
-                op_wanted = op if wanted else _NEGATED[op]
+                op_wanted = op if wanted else ir.OPPOSITE[op]
                 return [
                     *self._towards(left, op_wanted, right),
-                    *self._towards(right, _FLIPPED[op_wanted], left),
+                    *self._towards(right, ir.FLIPPED[op_wanted], left),
                 ]
             case ir.OneOf(item=item, choices=choices):
                 values = [self.compile(choice) for choice in choices]

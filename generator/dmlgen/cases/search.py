@@ -147,7 +147,7 @@ class Search:
 
     def judged(self, subject: Subject, state: State) -> bool:
         """Whether the state has what the subject concerns, and its check applies."""
-        if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+        if _lacks(state, subject):
             return False
         return subject.check is None or subject.check.judges(self._environment(subject.owner, state))
 
@@ -167,7 +167,7 @@ class Search:
 
         def measure(state: State) -> int | None:
             assert subject.check is not None
-            if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+            if _lacks(state, subject):
                 return None
             environments = subject.check.iterations(self._environment(subject.owner, state))
             return min((abs(left(env) - right(env)) for env in environments), default=None)
@@ -238,7 +238,7 @@ class Search:
 
     def ways_to_break(self, subject: Subject, state: State) -> Iterator[Move]:
         """Single moves that may break the rule for the subject."""
-        if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+        if _lacks(state, subject):
             return
         if (general := general_rule(subject.rule)) is not None:
             yield from general.breaking(self, subject.owner, state)
@@ -252,7 +252,7 @@ class Search:
 
     def ways_to_the_bound(self, subject: Subject, state: State) -> Iterator[Move]:
         """Single moves after which the subject's comparison should only just hold."""
-        if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+        if _lacks(state, subject):
             return
         if subject.check is not None:
             environment = self._environment(subject.owner, state)
@@ -292,6 +292,11 @@ class Search:
                 nearby=[proposal for part in parts for proposal in self._proposer.nearby(part)],
             )
         return found
+
+
+def _lacks(state: State, subject: Subject) -> bool:
+    """Whether the member that the subject concerns is absent, or an empty array."""
+    return bool(subject.owner.member) and state.description[subject.owner.member] in (None, ())
 
 
 def _moves(proposals: Iterable[Proposal], environment: Environment, owner: Slot) -> Iterator[Move]:

@@ -8,9 +8,8 @@ name on both sides, so equal texts have equal values for every description.
 from __future__ import annotations
 
 import hashlib
-import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -68,12 +67,6 @@ Claim: TypeAlias = Every | Some | Among | Order | Fact
 
 _ALWAYS, _NEVER = Every(()), Some(())
 
-_OPPOSITE: Mapping[ir.CompareOp, ir.CompareOp] = {
-    "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
-}  # fmt: skip
-_MIRRORED: Mapping[ir.CompareOp, ir.CompareOp] = {
-    "==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
-}  # fmt: skip
 _FOLLOWING: Mapping[ir.CompareOp, frozenset[str]] = {  # for the same operands
     "==": frozenset(("==", "<=", ">=")),
     "!=": frozenset(("!=",)),
@@ -81,14 +74,6 @@ _FOLLOWING: Mapping[ir.CompareOp, frozenset[str]] = {  # for the same operands
     ">": frozenset((">", ">=", "!=")),
     "<=": frozenset(("<=",)),
     ">=": frozenset((">=",)),
-}
-_HOLDS: Mapping[str, Callable[[float, float], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
 }
 
 
@@ -242,13 +227,13 @@ class Meaning(Printer):
         left, op, right = node.left, node.op, node.right
         if inverse and op not in ("==", "!=") and left.type != ir.INT:
             return Fact(self.print(node), inverse)  # NaN is neither less than a number nor not less
-        op = _OPPOSITE[op] if inverse else op
+        op = ir.OPPOSITE[op] if inverse else op
         if isinstance(left, ir.Number | ir.EnumValue | ir.Constant):
-            left, op, right = right, _MIRRORED[op], left
+            left, op, right = right, ir.FLIPPED[op], left
         item = self.print(left)
         if not isinstance(right, ir.Number | ir.EnumValue | ir.Constant):
             other = self.print(right)
-            return Order(item, op, other) if item <= other else Order(other, _MIRRORED[op], item)
+            return Order(item, op, other) if item <= other else Order(other, ir.FLIPPED[op], item)
         value = self._constant(right)
         if op in ("==", "!="):
             return Among(item, frozenset((value,)), inverse=op == "!=")
@@ -313,17 +298,17 @@ def _values_follow(a: Among | Order, b: Among | Order) -> bool:
         case Among(inverse=False), Order(right=int() | float() as bound):
             numbers = [one for one in a.choices if not isinstance(one, str)]
             whole = len(numbers) == len(a.choices)
-            return a.item == b.left and whole and all(_HOLDS[b.op](one, bound) for one in numbers)
+            return a.item == b.left and whole and all(ir.COMPARE[b.op](one, bound) for one in numbers)
         case Order(right=int() | float() as bound), Among(inverse=True):
             numbers = [one for one in b.choices if not isinstance(one, str)]
             whole = len(numbers) == len(b.choices)
-            return a.left == b.item and whole and not any(_HOLDS[a.op](one, bound) for one in numbers)
+            return a.left == b.item and whole and not any(ir.COMPARE[a.op](one, bound) for one in numbers)
         case Order(right=int() | float() as one), Order(right=int() | float() as other):
             upward = {"<", "<="} if a.op in ("<", "<=") else {">", ">="}
             return (
                 a.left == b.left
                 and b.op in upward
-                and (_HOLDS[b.op](one, other) or (one == other and b.op in _FOLLOWING[a.op]))
+                and (ir.COMPARE[b.op](one, other) or (one == other and b.op in _FOLLOWING[a.op]))
             )
         case Order(), Order():
             return (a.left, a.right) == (b.left, b.right) and b.op in _FOLLOWING[a.op]

@@ -50,13 +50,11 @@ class Places:
 
     def support(self, operator: Operator, level: str, tensor: str) -> Position:
         """The row of a tensor in the table that applies at a level."""
-        levels = self.registry.level
-        tables = set(levels)
-        for name in sorted(tables, key=lambda one: -levels[one].ordinal):
-            if levels[name].ordinal <= levels[level].ordinal:
-                found = self.of(operator, "support", name, _lists("tensors", tensor))
-                if found != self.of(operator, "support"):
-                    return found
+        last = self.registry.level[level].ordinal
+        for one in reversed(self.registry.levels[: last + 1]):
+            found = self.of(operator, "support", one.name, _lists("tensors", tensor))
+            if found != self.of(operator, "support"):
+                return found
         return self.of(operator, "support")
 
     def _below(self, path: Path, steps: tuple[Step, ...]) -> Position:

@@ -18,7 +18,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bits import FUNCTIONS as OF_BITS
 from dmlgen.expr.bits import has_bits, is_made_of_bits
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, SHORTHANDS
-from dmlgen.expr.parse import BITS, Scope, _Parser, syntax
+from dmlgen.expr.parse import ARITHMETIC, BITS, COMPARE, Parser, Scope, syntax
 
 _NO_BITS = "bits are those of an element as it is read, or of what operations on bits make of such"
 MAX_CHAIN, MAX_FUNCTIONS = 40, 400
@@ -240,7 +240,7 @@ def _as_float(node: ir.Expr) -> ir.Expr:
             return node
 
 
-class _Definition(_Parser):
+class _Definition(Parser):
     """Parses one expression of a definition."""
 
     def __init__(self, definer: Definer, scope: Scope, at: Callable[[int], Position]) -> None:
@@ -330,12 +330,9 @@ class _Definition(_Parser):
                 return ir.Binary(BITS[type(op)], a, b, a.type)
             if a.type.kind in ("int", "float", "element"):
                 raise self.fail(left, "expression-type", _NO_BITS)
-        symbols: dict[type[ast.operator], ir.ArithmeticOp] = {
-            ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-        }  # fmt: skip
-        if type(op) not in symbols:
+        if type(op) not in ARITHMETIC:
             return super().binary(node, op, left, right, depth)
-        symbol = symbols[type(op)]
+        symbol = ARITHMETIC[type(op)]
         a, b = self.expression(left, depth), self.expression(right, depth)
         if a.type == ir.INTS and symbol == "+":
             self.expect(right, b, ir.INTS)
@@ -360,19 +357,16 @@ class _Definition(_Parser):
     def compare(
         self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, depth: int
     ) -> ir.Expr:
-        symbols: dict[type[ast.cmpop], ir.CompareOp] = {
-            ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-        }  # fmt: skip
-        if type(op) not in symbols:
+        if type(op) not in COMPARE:
             return super().compare(node, left, op, right, depth)
         a = self.expression(left, depth)
         b = self.expression(right, depth, a.type)
         a, b = self.alike(left, a, right, b)
         if a.type.kind in ("tensor", "tensors", "struct"):
             raise self.fail(node, "expression-type", f"values of type {a.type} cannot be compared")
-        if a.type.kind not in ("int", "float", "element") and symbols[type(op)] not in ("==", "!="):
+        if a.type.kind not in ("int", "float", "element") and COMPARE[type(op)] not in ("==", "!="):
             raise self.fail(node, "expression-type", f"values of type {a.type} have no order")
-        return ir.Compare(symbols[type(op)], a, b)
+        return ir.Compare(COMPARE[type(op)], a, b)
 
     def call(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
         if name in FOLDS and len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from dmlgen.expr import ir
 from dmlgen.expr.defined import free_locals
 
@@ -60,16 +58,8 @@ def _inlined(node: ir.Expr, depth: int) -> ir.Expr:
         ):
             first = ir.Number(0, ir.INT) if each.first is None else each.first
             return _reduce(kind, ir.Loop(each.variable, first, each.last, condition), body, type_, depth)
-    return ir.substitute(node, {part: _inlined(part, depth) for part in _outermost(node)})
-
-
-def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The functions and reductions below an expression, without those nested in them."""
-    for child in ir.children(node):
-        if isinstance(child, ir.Apply | ir.Fold | ir.Reduce):
-            yield child
-        else:
-            yield from _outermost(child)
+    inner = ir.outermost(node, ir.Apply, ir.Fold, ir.Reduce)
+    return ir.substitute(node, {part: _inlined(part, depth) for part in inner})
 
 
 def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, depth: int) -> ir.Expr:

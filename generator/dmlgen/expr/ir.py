@@ -11,8 +11,9 @@ So printers need no notion of an exception, and the same text means the same in 
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -25,6 +26,19 @@ FoldKind: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "arg
 
 LIMIT = (1 << 63) - 1
 """The magnitude at which integers saturate."""
+
+COMPARE: Mapping[CompareOp, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
+}  # fmt: skip
+OPPOSITE: Mapping[CompareOp, CompareOp] = {
+    "==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<",
+}  # fmt: skip
+"""The comparison that holds where this one does not; with NaN, neither does."""
+FLIPPED: Mapping[CompareOp, CompareOp] = {
+    "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+"""The same comparison with its sides exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,6 +457,22 @@ def walk(node: Expr) -> Iterator[Expr]:
             waiting += reversed(children(node))
 
 
+def outermost(node: Expr, *kinds: type) -> Iterator[Expr]:
+    """The parts of these kinds below an expression, without those nested in them."""
+    for child in children(node):
+        if isinstance(child, kinds):
+            yield child
+        else:
+            yield from outermost(child, *kinds)
+
+
+def joined_parts(node: Expr) -> list[Expr]:
+    """The arrays that nested + operators concatenate, in order."""
+    if isinstance(node, Binary) and node.type == INTS:
+        return [*joined_parts(node.left), *joined_parts(node.right)]
+    return [node]
+
+
 def varies(node: Expr) -> bool:
     """Whether a value differs between elements, so that it depends on more than the description."""
     return any(
@@ -465,8 +495,6 @@ def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
         changes: dict[str, object] = {}
         for name in PARTS[type(node)]:
             value = getattr(node, name)
-            if isinstance(node, Loop) and name == "variable":
-                continue  # it only exists inside
             if isinstance(value, tuple):
                 parts = tuple(map(inside, value))
                 same = all(part is old for part, old in zip(parts, value, strict=True))

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast, get_args
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
@@ -20,7 +21,7 @@ from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPE
 
 MAX_TEXT, MAX_DEPTH, MAX_LENGTH = 1000, 30, 48
 
-_COMPARE: dict[type[ast.cmpop], ir.CompareOp] = {
+COMPARE: dict[type[ast.cmpop], ir.CompareOp] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -28,7 +29,7 @@ _COMPARE: dict[type[ast.cmpop], ir.CompareOp] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
-_ARITHMETIC: dict[type[ast.operator], ir.ArithmeticOp] = {
+ARITHMETIC: dict[type[ast.operator], ir.ArithmeticOp] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -44,20 +45,12 @@ BITS: dict[type[ast.operator], ir.BitOp] = {
     ast.RShift: ">>",
 }
 _OF_ELEMENTS = ("+", "-", "*", "/", *BITS.values())
-_OF_NUMBERS = ("+", "-", "*", "//", "%")
 _ARGUMENTS = {
     "float": ir.FLOAT,
     "int": ir.INT,
     "activation": OPERATOR,
 }
-_REDUCTIONS: dict[str, ir.Reduction] = {
-    "all": "all",
-    "any": "any",
-    "sum": "sum",
-    "product": "product",
-    "min": "min",
-    "max": "max",
-}
+_REDUCTIONS = tuple(kind for kind in get_args(ir.Reduction) if kind != "list")
 
 
 @dataclass(frozen=True)
@@ -131,7 +124,7 @@ def _idle(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
     """The typed form of `text`; `at` gives the position of its characters. `SpecError` on any fault."""
-    node = _Parser(scope, at).expression(syntax(text, at), 0)
+    node = Parser(scope, at).expression(syntax(text, at), 0)
     if size(node) > MAX_SIZE:
         message = (
             f"with its definitions written out this has {size(node)} parts; at most {MAX_SIZE} are allowed"
@@ -145,7 +138,9 @@ def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.T
     return node
 
 
-class _Parser:
+class Parser:
+    """Parses one expression; `define` extends it for definitions."""
+
     def __init__(self, scope: Scope, at: Callable[[int], Position]) -> None:
         self.scope = scope
         self.at = at
@@ -281,7 +276,7 @@ class _Parser:
             if not isinstance(op, ast.BitAnd | ast.BitOr):
                 raise self.fail(node, "expression-type", "^, << and >> are for elements")
             return ir.Binary(BITS[type(op)], a, b, a.type)
-        symbol = {**_ARITHMETIC, **BITS}.get(type(op))
+        symbol = {**ARITHMETIC, **BITS}.get(type(op))
         if symbol is None:
             raise self.fail(node, "expression-form", "operators are + - * / // % & | ^ << >>")
         b = self.expression(right, depth)
@@ -332,12 +327,12 @@ class _Parser:
                 self.expect(item, choice, a.type)
             member = ir.OneOf(a, choices)
             return member if isinstance(op, ast.In) else ir.Not(member)
-        if type(op) not in _COMPARE:
+        if type(op) not in COMPARE:
             raise self.fail(node, "expression-form", "comparisons are == != < <= > >= in")
         b = self.expression(right, depth, a.type)
         if "element" in (a.type.kind, b.type.kind):
             a, b = self.as_elements(left, a, right, b)
-            return ir.Compare(_COMPARE[type(op)], a, b)
+            return ir.Compare(COMPARE[type(op)], a, b)
         if isinstance(b, ir.Number) and a.type == ir.FLOAT and b.type == ir.INT:
             b = ir.Number(float(b.value), ir.FLOAT)
         self.expect(right, b, a.type)
@@ -345,12 +340,12 @@ class _Parser:
             raise self.fail(node, "expression-type", f"values of type {a.type} cannot be ordered")
         if a.type.kind in ("tensor", "tensors"):
             raise self.fail(node, "expression-type", f"values of type {a.type} cannot be compared")
-        return ir.Compare(_COMPARE[type(op)], a, b)
+        return ir.Compare(COMPARE[type(op)], a, b)
 
     def call(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
         if name in _REDUCTIONS and len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):
             generator = arguments[0]
-            return self.reduce(node, _REDUCTIONS[name], generator.elt, generator.generators, depth)
+            return self.reduce(node, cast(ir.Reduction, name), generator.elt, generator.generators, depth)
         if name == "present" and len(arguments) == 1:
             item = self.expression(arguments[0], depth)
             if not isinstance(item, ir.Tensor | ir.Field | ir.Member):
@@ -396,7 +391,7 @@ class _Parser:
         variable = next(letter for letter in "defghijk" if letter not in taken)
         text = re.sub(r"\bd\b", variable, shorthand.text)
         names = dict(zip(shorthand.parameters, values, strict=True))
-        inner = _Parser(replace(self.scope, names=names), lambda _: self.at(node.col_offset))
+        inner = Parser(replace(self.scope, names=names), lambda _: self.at(node.col_offset))
         try:
             return inner.expression(syntax(text, inner.at), depth)
         except SpecError as error:
@@ -458,7 +453,7 @@ class _Parser:
             raise self.fail(generator.target, "expression-form", message)
         lower, upper = self.bounds(generator.iter, depth)
         variable = ir.Local(generator.target.id, ir.INT)
-        inner = _Parser(self.scope.with_names({variable.name: variable}), self.at)
+        inner = Parser(self.scope.with_names({variable.name: variable}), self.at)
         condition = inner.typed(generator.ifs[0], depth, ir.BOOL) if generator.ifs else None
         wanted = ir.BOOL if kind in ("all", "any") else ir.INT
         value = inner.typed(body, depth, wanted)

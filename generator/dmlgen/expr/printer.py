@@ -148,8 +148,8 @@ class Printer:
         return f"{self.print(node.item, _PRECEDENCE['in'] + 1)} {'not ' * negated}in ({choices})"
 
     def conditional(self, node: ir.Conditional) -> str:
-        parts = (self.print(node.then, 1), self.print(node.test, 1), self.print(node.otherwise))
-        return "{} if {} else {}".format(*parts)
+        then, test = self.print(node.then, 1), self.print(node.test, 1)
+        return f"{then} if {test} else {self.print(node.otherwise)}"
 
     def range(self, loop: ir.Loop) -> str:
         if isinstance(loop.lower, ir.Number) and loop.lower.value == 0:

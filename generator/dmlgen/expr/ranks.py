@@ -8,8 +8,7 @@ unknown is not checked.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
@@ -174,16 +173,6 @@ class Lengths:
                 return None
 
 
-_COMPARISONS: Mapping[ir.CompareOp, Callable[[int, int], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
 def holds(node: ir.Expr, lengths: Lengths) -> bool | None:
     """Whether a rule's condition on dimension counts holds; None for any other condition."""
     match node:
@@ -191,7 +180,7 @@ def holds(node: ir.Expr, lengths: Lengths) -> bool | None:
             a, b = lengths.value(left, {}), lengths.value(right, {})
             if a is None or b is None:
                 return None
-            return _COMPARISONS[op](a, b)
+            return ir.COMPARE[op](a, b)
         case ir.Compare(op="==", left=left, right=right) if left.type == ir.INTS:
             a, b = lengths.length(left, {}), lengths.length(right, {})
             return False if a is not None and b is not None and a != b else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from dmlgen.message import SHOWN
 from dmlgen.outputs import c_dispatch
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
@@ -16,7 +17,6 @@ from dmlgen.outputs.c_program import (
     SLOT,
     SMALL,
     TENSOR,
-    VALUES,
     WORD,
     Slots,
 )
@@ -126,7 +126,7 @@ def _encoding(slots: Sequence[Slots]) -> dict[str, object]:
         "small": SMALL,
         "slot": SLOT,
         "reductions": REDUCTIONS,
-        "values_shown": VALUES,
+        "values_shown": SHOWN,
         "itself": ITSELF,
         "entry": ENTRY,
         "word": WORD,

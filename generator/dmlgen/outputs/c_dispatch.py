@@ -372,7 +372,7 @@ def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[
     record = plans.record(pascal(schedule.form.upper()))
     roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     tensors: list[TensorView] = []
-    trace = None
+    trace: TraceView | None = None
     steps = [name for name in ("is_each", "chooses", "shifts") if record.field(name) is not None]
     if steps:
         printer.tell_steps(schedule.steps, roles)
@@ -383,9 +383,9 @@ def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[
             tensors.append(_tensor(operator, f"told.{one.name}", role.name))
         elif one.type == Record("Movement", ()):
             assert schedule.place is not None
-            trace = _DispatchPrinter(printer.registry, operator)
-            traced = trace.trace(schedule.place, "told.updates.sizes.count", "output")
-            printer.functions |= trace.functions
+            tracer = _DispatchPrinter(printer.registry, operator)
+            trace = tracer.trace(schedule.place, "told.updates.sizes.count", "output")
+            printer.functions |= tracer.functions
         elif one.name in roles:
             printer.tell_role(one.name, one.type, roles[one.name])
     view = ShaderView(
@@ -394,7 +394,7 @@ def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[
         tuple(tensors),
         tuple(printer.tensors),
         tuple(printer.statements),
-        trace=traced if trace is not None else None,
+        trace=trace,
     )
     return view, params_of(plans, f"{record.name}Params").words
 

@@ -18,7 +18,6 @@ from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
-_OPPOSITE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "//": "divide", "%": "modulo"}
 _NEUTRAL = {"all": "1", "any": "0", "sum": "0", "product": "1", "min": "INT64_MIN", "max": "INT64_MIN"}
 _ARRAYS = {"UINT": "", "INT": "signed_", "FLOAT": "float_"}  # number types, as prefixes of helpers
@@ -84,7 +83,7 @@ class CPrinter(StatementPrinter):
         """An expression that is true if the condition is not."""
         match condition:
             case ir.Compare(op=op, left=left, right=right) if left.type not in (ir.INTS, ir.FLOAT):
-                return self.print(ir.Compare(_OPPOSITE[op], left, right))
+                return self.print(ir.Compare(ir.OPPOSITE[op], left, right))
             case ir.OneOf():
                 return self.one_of(condition, negated=True)
             case ir.Not(operand=operand):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
+from dmlgen.message import SHOWN
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
@@ -38,7 +39,6 @@ OPERATIONS = (
 )
 SMALL, SLOT = 0x80, 0xC0
 REDUCTIONS = ("all", "any", "sum", "product", "min", "max")
-VALUES = ("int", "bool", "float", "ints", "enum")  # what a message can show, by the kind of its type
 ITSELF, ENTRY = 0xFE, 0xFF  # instead of a tensor's offset: the tensor being checked, or one of an array
 AS_GIVEN = -(1 << 63)  # programs never compute it: their values end at -(2^63 - 1)
 _WIDTH = 112  # columns of a line
@@ -150,7 +150,7 @@ class Program:
 
     def _value(self, node: ir.Expr) -> None:
         kind = node.type.kind
-        if kind not in VALUES or (kind == "enum" and node.type.name not in self.registry.enums):
+        if kind not in SHOWN or (kind == "enum" and node.type.name not in self.registry.enums):
             raise self._unsupported(f"a {node.type} in a message")
         self._put(f"DMLOPS_SHOW_{kind.upper()}")
         if kind == "enum":

@@ -258,7 +258,7 @@ class OperatorCode(Code):
         reads_ = self.reads(rule)
         start, format_ = self.check(rule, check)
         phrase = self.phrases.setdefault(PhraseView(check.member, format_), len(self.phrases))
-        alone, limits = not _speaks_of_tensors(rule), _limits(self._registry, self.operator, rule)
+        alone, limits = not rule.concerns_tensors, _limits(self._registry, self.operator, rule)
         return RuleView(rule.id, "dmlops_by_program", start, reads_, (phrase, 0), alone, limits)
 
     def reads(self, rule: Rule) -> int:
@@ -344,12 +344,7 @@ def positions(registry: Registry) -> list[int]:
 def longest_list(rules: Iterable[Rule]) -> int:
     """The most entries of any array that a rule computes."""
     arrays = (
-        node
-        for rule in rules
-        for check in rule.checks
-        for part in (*check.read, *check.shown)
-        for node in ir.walk(part)
-        if node.type == ir.INTS
+        node for rule in rules for part in rule.expressions for node in ir.walk(part) if node.type == ir.INTS
     )
     return max((BOUNDS.length(node)[1] for node in arrays), default=MAX_RANK)
 
@@ -416,18 +411,9 @@ def _taken(registry: Registry, operator: Operator) -> tuple[tuple[int, int], ...
     return tuple((registry.operator[name].value, since.value) for name, since in fusable.items())
 
 
-def _speaks_of_tensors(rule: Rule) -> bool:
-    return any(
-        isinstance(node, ir.Tensor | ir.Tensors)
-        for check in rule.checks
-        for part in (*check.read, *check.shown)
-        for node in ir.walk(part)
-    )
-
-
 def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
     """Whether a rule limits the count of an array of numbers and concerns no output."""
-    nodes = [node for check in rule.checks for part in (*check.read, *check.shown) for node in ir.walk(part)]
+    nodes = [node for part in rule.expressions for node in ir.walk(part)]
     counts = {
         member.count for member in operator.attributes if member.count and member.type in registry.types
     }

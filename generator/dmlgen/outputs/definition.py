@@ -21,7 +21,6 @@ from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_definition import definition_view
-from dmlgen.outputs.python_printer import FLIPPED
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
 from dmlgen.project import RUNTIME
@@ -302,7 +301,7 @@ class DefinitionPrinter(Printer):
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
         """Concatenated coordinates, unpacked if they include single entries."""
-        parts = _operands(node)
+        parts = ir.joined_parts(node)
         if not any(isinstance(part, ir.ListOf) for part in parts):
             return " + ".join(self.print(part, SUM) for part in parts), SUM
         texts: list[str] = []
@@ -320,7 +319,7 @@ class DefinitionPrinter(Printer):
             case ir.Apply():
                 return self.apply(node), ATOM
             case ir.Compare(op=op, left=ir.Number() as left, right=right) if not isinstance(right, ir.Number):
-                return self._node(ir.Compare(FLIPPED[op], right, left))
+                return self._node(ir.Compare(ir.FLIPPED[op], right, left))
             case ir.Compare(op=op, left=left, right=right):
                 before, self._single = self._single, True
                 text = super()._node(ir.Compare(op, *_beside(left, right)))
@@ -395,9 +394,7 @@ class DefinitionPrinter(Printer):
             return f"{'smaller' if name == 'min' else 'larger'}({listed})"
         if name in ("product", "sum"):
             return f"{_LIST_FOLDS[name]}({listed})"
-        if name == "clamp" or name in PLACES:
-            return f"{name}({listed})"
-        if name in _COORDINATES:
+        if name == "clamp" or name in PLACES or name in _COORDINATES:
             return f"{name}({listed})"
         assert name not in NUMBERS
         return f"f.{_ELEMENT_NAMES.get(name, name)}({listed})"
@@ -496,13 +493,6 @@ def _local(name: str) -> str:
     """A parameter or a loop variable, in Python."""
     text = snake(name)
     return f"{text}_" if text in _RESERVED and name != "at" else text
-
-
-def _operands(node: ir.Expr) -> list[ir.Expr]:
-    """The arrays that nested + operators concatenate, in order."""
-    if isinstance(node, ir.Binary) and node.type == ir.INTS:
-        return [*_operands(node.left), *_operands(node.right)]
-    return [node]
 
 
 def _variables(defines: OutputDefinitions) -> Iterator[str]:

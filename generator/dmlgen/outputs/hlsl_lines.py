@@ -29,7 +29,7 @@ _FUNCTION = re.compile(r"(\w.*\)) { (return .*;) }")
 _DEPTHS = {"(": 1, ")": -1, "{": 1, "}": -1, "[": 3, "]": -3}
 _COMMENT = re.compile(r" *// *")
 _OF_MACRO = re.compile(r"// (?:  )+ ?[A-Z][A-Z0-9_]* +")
-_MEANINGS = "//              "
+MEANINGS = "//              "
 """What stands before the meaning of a macro in the head of a shader, and before what follows of it below."""
 
 
@@ -59,7 +59,7 @@ def _comment(line: str, rest: list[str]) -> str:
     below = _COMMENT.match(rest[-1]) if rest else None
     start = found[0]
     if _OF_MACRO.match(line):
-        start = below[0] if below is not None and below[0].startswith(_MEANINGS) else _MEANINGS
+        start = below[0] if below is not None and below[0].startswith(MEANINGS) else MEANINGS
     more = start + line[at + 1 :]
     if below is not None and below[0] == start and len(rest[-1]) > len(start):
         more += " " + rest.pop()[len(start) :]

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+from dmlgen.outputs.hlsl_lines import MEANINGS
+
 _DEFINITION = re.compile(
     r"""^ (?: struct\ (?P<struct>\w+) \n\{\n (?:.*\n)*? \};
             | (?:precise\ )? [\w<>]+ \ (?P<function>\w+) \( (?P<parameters>[^)]*) \)
@@ -23,8 +25,6 @@ _EMPTY = re.compile(r"^#if.*\n+(?:#else\n+)?#endif\n\n*", re.MULTILINE)
 _EMPTY_ELSE = re.compile(r"^#else\n+(?=#endif$)", re.MULTILINE)
 _ENTRY = "CSMain"
 _MACRO = re.compile(r"//   (?:  )?(X(?=_))?([A-Z_][A-Z0-9_]*) ")
-_MORE = "//              "
-"""What a line starts with that goes on about a macro."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,5 +108,5 @@ def _forget(lines: list[str], words: Collection[str]) -> None:
             number += 1
             continue
         del lines[number]
-        while lines[number].startswith(_MORE):
+        while lines[number].startswith(MEANINGS):
             del lines[number]

@@ -14,7 +14,7 @@ from dmlgen.names import python_variable, snake
 from dmlgen.outputs.hlsl_definition import DefinitionShader
 from dmlgen.outputs.hlsl_definition.names import free, word
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
-from dmlgen.outputs.python_printer import FLIPPED, PythonPrinter
+from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
 from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
@@ -246,7 +246,7 @@ class ToldPrinter(PythonPrinter):
 
     def compare(self, node: ir.Compare) -> tuple[str, int]:
         if isinstance(node.left, ir.Number) and not isinstance(node.right, ir.Number):
-            return super().compare(ir.Compare(FLIPPED[node.op], node.right, node.left))
+            return super().compare(ir.Compare(ir.FLIPPED[node.op], node.right, node.left))
         return super().compare(node)
 
     def reduce(self, node: ir.Reduce) -> str:
@@ -291,16 +291,8 @@ def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
             bounds = _plain(loop.lower, depth), _plain(loop.upper, depth)
             body = _plain(ir.substitute(node.body, renamed), depth + 1)
             return ir.Reduce(node.kind, ir.Loop(variable, *bounds, condition), body, node.type)
-    return ir.substitute(node, {part: _plain(part, depth) for part in _outermost(node)})
-
-
-def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
-    """Definitions and loops below an expression, without those nested in them."""
-    for child in ir.children(node):
-        if isinstance(child, ir.Definition | ir.Reduce):
-            yield child
-        else:
-            yield from _outermost(child)
+    inner = ir.outermost(node, ir.Definition, ir.Reduce)
+    return ir.substitute(node, {part: _plain(part, depth) for part in inner})
 
 
 def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:

@@ -262,17 +262,7 @@ def _stage(
 
 def _without_tensors(operator: Operator) -> list[Rule]:
     """The rules that concern no tensor, which also apply to a fused activation."""
-    tensors = ir.Tensor | ir.Tensors
-    return [
-        rule
-        for rule in operator.rules
-        if not any(
-            isinstance(node, tensors)
-            for check in rule.checks
-            for part in parts_of(check)
-            for node in ir.walk(part)
-        )
-    ]
+    return [rule for rule in operator.rules if not rule.concerns_tensors]
 
 
 def _turning_points(

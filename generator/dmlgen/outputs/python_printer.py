@@ -16,11 +16,6 @@ from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 
 _LONG = 40  # longer values get a variable before a message shows them
 _KINDS = {"int": "number", "ints": "numbers"}  # names of such variables
-_INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
-    "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
-}  # fmt: skip
-"""Comparisons with their sides exchanged."""
 
 
 def literal(text: str) -> str:
@@ -202,7 +197,7 @@ class PythonPrinter(Printer):
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
         """Concatenated arrays: as a sum, or unpacked if they include single entries."""
-        parts = _operands(node)
+        parts = ir.joined_parts(node)
         if not any(isinstance(part, ir.ListOf) for part in parts):
             return " + ".join(self.print(part, SUM) for part in parts), SUM
         texts: list[str] = []
@@ -288,18 +283,11 @@ def opposite(node: ir.Expr) -> ir.Expr:
     """The negation of a condition."""
     match node:
         case ir.Compare(op=op, left=left, right=right) if left.type != ir.FLOAT:  # none holds with NaN
-            return ir.Compare(_INVERSE[op], left, right)
+            return ir.Compare(ir.OPPOSITE[op], left, right)
         case ir.Not(operand=operand):
             return operand
         case _:
             return ir.Not(node)
-
-
-def _operands(node: ir.Expr) -> list[ir.Expr]:
-    """The arrays that a concatenation joins."""
-    if isinstance(node, ir.Binary) and node.type == ir.INTS:
-        return [*_operands(node.left), *_operands(node.right)]
-    return [node]
 
 
 def _braced(text: str) -> str:

@@ -13,6 +13,7 @@ from dmlgen.decode import decode
 from dmlgen.diagnostics import nearest
 from dmlgen.expr.mapping import Names, parse, results
 from dmlgen.registry import (
+    NO_COUNTERPARTS,
     Between,
     Counterpart,
     CounterpartForm,
@@ -42,7 +43,7 @@ def resolve_counterparts(
 ) -> Counterparts:
     """Everything below specs/counterparts; empty if there are no `files`. SpecError with all faults."""
     if not files:
-        return Counterparts((), (), {}, {}, {}, (), {}, {})
+        return NO_COUNTERPARTS
     faults = Faults()
     operations: list[Counterpart] = []
     interfaces: tuple[Interface, ...] = ("onnx", "webnn")

@@ -11,7 +11,7 @@ from dmlgen import sugar, written
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
-from dmlgen.message import Part, joined, softened
+from dmlgen.message import SHOWN, Part, joined, softened
 from dmlgen.registry import (
     Check,
     Definition,
@@ -28,7 +28,6 @@ from dmlgen.source import Scalar, Value
 from dmlgen.sugar import Wording
 from dmlgen.text import NO_TEXT, Text, folded
 
-_SHOWN = ("int", "bool", "float", "ints", "enum")  # types of values that a message can show
 _STAGES = {stage.name.lower(): stage for stage in Stage}
 _SAME = {"DimensionCount": "same-rank", "DataType": "same-type", "Sizes": "same-sizes"}
 
@@ -95,7 +94,7 @@ def template(node: Scalar[str] | None, scope: Scope) -> tuple[Part, ...]:
             raise fault(node.at(match.start()), "message", "unmatched brace")
         offset = match.start(1)
         value = parse(match[1], scope, lambda i, offset=offset: node.at(offset + i))  # type: ignore[misc]
-        if value.type.kind not in _SHOWN:
+        if value.type.kind not in SHOWN:
             raise fault(node.at(offset), "message", f"a {value.type} cannot be shown in a message")
         parts += [folded(text[start : match.start()]), value]
         start = match.end()
