@@ -10,7 +10,8 @@ from .case import Case, drawn, size_of, tensor, uniform
 
 def attentions() -> Iterator[Case]:
     """Attention over as many tokens as language models process at once, most of it with 64 elements per head,
-    that of Stable Diffusion, to its image and to its text, and decoding, also of several drafted tokens."""
+    that of Stable Diffusion, to its image and to its text, and decoding, also of several drafted tokens and
+    with keys that heads share."""
 
     def attention(
         batches: int, tokens: int, heads: int, data_type: str, queries: int | None = None, depth: int = 64
@@ -31,6 +32,25 @@ def attentions() -> Iterator[Case]:
             f"attention {shown} {heads} heads{wide} {data_type}", "MULTIHEAD_ATTENTION", tensors, on_torch,
             4 * batches * heads * (queries or tokens) * tokens * depth,
             Scale=depth**-0.5, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
+        )  # fmt: skip
+
+    def grouped(batches: int, tokens: int, heads: int, data_type: str) -> Case:
+        """Decoding of one token with 8 heads of keys, 128 elements each."""
+        groups, depth = 8, 128
+        keys = tensor((batches, tokens, groups * depth), data_type)
+        asking = tensor((batches, 1, heads * depth), data_type)
+
+        def on_torch(torch: Any, *parts: Any) -> Any:
+            split = (part.reshape(batches, part.shape[1], -1, depth).transpose(1, 2) for part in parts)
+            found = torch.nn.functional.scaled_dot_product_attention(*split, enable_gqa=True)
+            return found.transpose(1, 2).reshape(batches, 1, heads * depth)
+
+        tensors = {"QueryTensor": asking, "KeyTensor": keys, "ValueTensor": keys, "OutputTensor": asking}
+        return drawn(
+            f"attention {batches}x1 of {tokens} {heads} heads sharing {groups} {data_type}",
+            "MULTIHEAD_ATTENTION1", tensors, on_torch, 4 * batches * heads * tokens * depth,
+            Scale=depth**-0.5, MaskFilterValue=-1e4, QueryHeadCount=heads, KeyValueHeadCount=groups,
+            MaskType="NONE",
         )  # fmt: skip
 
     def decoding(batches: int, past: int, depth: int, data_type: str, presents: bool) -> Case:
@@ -85,6 +105,9 @@ def attentions() -> Iterator[Case]:
         yield attention(1, 4096, 1, data_type, depth=512)
         for queries in (8, 16):
             yield attention(1, 2048, 32, data_type, queries=queries, depth=128)
+        yield attention(1, 4096, 8, data_type, queries=64, depth=128)
+        for batches, tokens, heads in ((1, 8192, 32), (1, 8192, 64), (16, 2048, 32)):
+            yield grouped(batches, tokens, heads, data_type)
         for batches in (1, 32):
             yield attention(batches, 4096, 32, data_type, queries=1)
             for depth in (64, 128):

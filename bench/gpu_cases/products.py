@@ -196,8 +196,10 @@ def products() -> Iterator[Case]:
             yield product(512, depth, columns, data_type)
         yield product(512, 64, 512, data_type, turned=True, count=96)
         yield product(512, 512, 64, data_type, count=96)
-        for size, count in ((8, 65536), (16, 8192), (32, 1024)):
+        for size, count in ((8, 65536), (16, 8192), (24, 4096), (32, 1024)):
             yield product(size, size, size, data_type, count=count)
+        yield product(4, 32, 32, data_type, count=8192)
+        yield product(4096, 4096, 16, data_type)
         for columns in (256, 1024):
             yield product(1, 4096, columns, data_type)
         yield product(64, 65536, 64, data_type)

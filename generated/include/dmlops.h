@@ -26037,8 +26037,8 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
 
 /* The tile for so many heads, rows and keys of each, and elements of a query or a value at most. Wide rows are shared
    by two or four waves. Otherwise waves have 32 rows each if these are many and narrow, which halves the traffic of
-   shared memory; else 16. Waves without rows help to load keys and values, unless groups are many. Tiles are small
-   where there is little to do per group, and large where few groups share a multiprocessor. */
+   shared memory; else 16. Waves without rows help to load keys and values; if groups are many, one such wave is
+   enough. Tiles are small where there is little to do per group, and large where few groups share a multiprocessor. */
 DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t rows, int64_t keys, int64_t
     widest, dmlops_plan_UnitsTile* result) {
     if (widest > 128) {
@@ -26060,17 +26060,17 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t hea
         if (widest > 64) {
             waves = 8;
         } else {
-            if (rows > 16) {
+            if (rows > 64) {
                 own = 32;
             }
         }
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (is_many && (waves > 1) && (dmlops_multiply(dmlops_divide(waves,
-        2), own) >= rows))) {
+    int64_t least = has_few_keys ? 1 : 2;
+    while (planning->reason == DMLOPS_REASON_NONE && (is_many && (waves > least) &&
+        (dmlops_multiply(dmlops_divide(waves, 2), own) >= rows))) {
         waves = dmlops_divide(waves, 2);
     }
-    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(waves, own)));
-    if (is_many && has_few_keys) {
+    if (is_many && (has_few_keys || ((rows <= 16) && (widest > 64)))) {
         result->waves = waves;
         result->rows = own;
         result->slices = 1;
@@ -26078,6 +26078,7 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t hea
         result->step = 16;
         return;
     }
+    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(waves, own)));
     int is_large = (own > 16) || ((groups <= 264) && (widest <= 80));
     result->waves = waves;
     result->rows = own;

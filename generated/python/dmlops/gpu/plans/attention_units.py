@@ -20,6 +20,7 @@ from .planning import Planning
 from .told import WAVE, Sizes, Tensors, Threads
 from .tuning import (
     ATTENTION_LARGE_GROUPS,
+    ATTENTION_LEAST_WAVES,
     ATTENTION_MANY_GROUPS,
     ATTENTION_MANY_KEYS,
     ATTENTION_MOST_WAVES,
@@ -71,9 +72,9 @@ def units_tile(heads: int, rows: int, keys: int, widest: int) -> UnitsTile:
     """The tile for so many heads, rows and keys of each, and elements of a query or a value at most.
 
     Wide rows are shared by two or four waves. Otherwise waves have 32 rows each if these are many and narrow,
-    which halves the traffic of shared memory; else 16. Waves without rows help to load keys and values,
-    unless groups are many. Tiles are small where there is little to do per group, and large where few groups
-    share a multiprocessor.
+    which halves the traffic of shared memory; else 16. Waves without rows help to load keys and values; if
+    groups are many, one such wave is enough. Tiles are small where there is little to do per group, and large
+    where few groups share a multiprocessor.
     """
     if widest > WIDE:
         slices = 2 if widest <= 2 * WIDE else 4
@@ -85,13 +86,14 @@ def units_tile(heads: int, rows: int, keys: int, widest: int) -> UnitsTile:
     if is_many and not has_few_keys:
         if widest > NARROW:
             waves = ATTENTION_MOST_WAVES
-        elif rows > UNIT_ROWS:
+        elif rows > ATTENTION_WAVES * UNIT_ROWS:
             own = 2 * UNIT_ROWS
-    while is_many and waves > 1 and waves // 2 * own >= rows:  # ends: waves halve
+    least = 1 if has_few_keys else ATTENTION_LEAST_WAVES
+    while is_many and waves > least and waves // 2 * own >= rows:  # ends: waves halve
         waves = waves // 2
-    groups = times(heads, ceil_div(rows, waves * own))
-    if is_many and has_few_keys:
+    if is_many and (has_few_keys or (rows <= UNIT_ROWS and widest > NARROW)):
         return UnitsTile(waves, own, 1, 16, 16)
+    groups = times(heads, ceil_div(rows, waves * own))
     is_large = own > UNIT_ROWS or (groups <= ATTENTION_LARGE_GROUPS and widest <= MIDDLING)
     return UnitsTile(waves, own, 1, 64 if is_large else 32, 16 if own > UNIT_ROWS and widest > SLIM else 32)
 

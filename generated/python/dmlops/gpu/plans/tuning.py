@@ -219,6 +219,8 @@ ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with matrix units"
 ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
 "the same for rows wider than 64, if that leaves many groups"
+ATTENTION_LEAST_WAVES = 2  # NVIDIA H200: 1 at 0.97, 4 at 0.67
+"the least waves to which it shrinks if groups are many and rows few"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 32 rows to a wave at 0.81 with 384 groups, 1.07 with 1536
 "groups that count as many"
 ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 keys, at 0.99 with 197
