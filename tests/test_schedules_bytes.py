@@ -233,7 +233,7 @@ def test_what_is_worth_a_tile() -> None:
         first = 2 if name in WINDOWS else 1
         in_order = [first + 2] * (name in ORDERED)
         assert passes(desc) == in_order + [first] + [first + 1] * (name in IN_PARTS), name
-    small = product("MatrixMultiplyInteger", of(S, 7, 8), of(S, 8, 8), "INT32")
+    small = product("MatrixMultiplyInteger", of(S, 3, 4), of(S, 4, 7), "INT32")
     wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), F, **SCALES)
     long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8), "INT32")
     gaps = of(S, 20, 16, 3, 3, strides=(256, 16, 4, 1))  # between rows of the window
