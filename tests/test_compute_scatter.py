@@ -77,13 +77,17 @@ def test_every_data_type(device: Any, data_type: str, index_type: str) -> None:
     check_nd(device, values, random_indices(rng, (3, 1), index_type, 5), blocks)
 
 
-@pytest.fixture(params=[0, 2**31], ids=["only updates written", "all elements written"])
-def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if updates were few, and as if they were many."""
-    monkeypatch.setattr(scatter, "SCATTER_FEW", request.param)
+@pytest.fixture(
+    params=[(0, 0), (0, 2**31), (4096, 0)], ids=["only updates written", "all elements written", "one group"]
+)
+def any_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if updates were few, as if they were many, and as if elements were few."""
+    alone, few = request.param
+    monkeypatch.setattr(scatter, "SCATTER_ALONE", alone)
+    monkeypatch.setattr(scatter, "SCATTER_FEW", few)
 
 
-@pytest.mark.usefixtures("either_way")
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("rank", range(1, 9))
 def test_every_rank_and_layout(device: Any, rank: int) -> None:
     rng = np.random.default_rng(rank)
@@ -132,15 +136,16 @@ def test_tuples_of_any_length(
         check_nd(device, values, indices, updates, None, rank)
 
 
-@pytest.mark.usefixtures("either_way")
+@pytest.mark.usefixtures("any_way")
+@pytest.mark.parametrize("count", [100, 5000])
 @pytest.mark.parametrize("data_type", ["uint8", "int16", "float32"])
-def test_the_last_of_many_updates_stays(device: Any, data_type: str) -> None:
+def test_the_last_of_many_updates_stays(device: Any, data_type: str, count: int) -> None:
     rng = np.random.default_rng(1)
-    values, updates = random_bits(rng, (3, 40), data_type), random_bits(rng, (5000, 40), data_type)
-    indices = rng.integers(0, 3, (5000, 40))
+    values, updates = random_bits(rng, (3, 40), data_type), random_bits(rng, (count, 40), data_type)
+    indices = rng.integers(0, 3, (count, 40))
     check_elements(device, values, indices, updates, 0)
     # In the order of coordinates, however the tensors lie in memory.
-    turned = permuted((5000, 40), [1, 0])
+    turned = permuted((count, 40), [1, 0])
     check_elements(device, values, indices, updates, 0, {"UpdatesTensor": turned, "IndicesTensor": turned})
 
 
@@ -174,3 +179,21 @@ def test_few_updates_leave_most_elements_to_a_copy() -> None:
     assert ([one.defines["STAGE"] for one in few.dispatches], few.cleared) == ([0, 1, 2, 4], ())
     many = gpu.planned(make.scatter_elements(values, TensorDesc("UINT32", (4096, 64)), values, Axis=0))
     assert ([one.defines["STAGE"] for one in many.dispatches], len(many.cleared)) == ([1, 3], 1)
+
+
+def test_one_group_has_room_for_few_elements() -> None:
+    """As many as the output has offsets: gaps count, and elements that are moved together are one."""
+
+    def stages(output: TensorDesc, updates: int = 1) -> list[int]:
+        values, row = TensorDesc("FLOAT32", output.Sizes), TensorDesc("FLOAT32", (updates, output.Sizes[1]))
+        places = TensorDesc("UINT32", (updates, 1))
+        desc = make.scatter_nd(values, places, row, OutputTensor=output,
+                               InputDimensionCount=2, IndicesDimensionCount=2)  # fmt: skip
+        return [one.defines["STAGE"] for one in gpu.planned(desc).dispatches]
+
+    assert stages(TensorDesc("FLOAT32", (256, 64))) == [5]
+    assert stages(TensorDesc("FLOAT32", (257, 64))) == [0, 1, 2, 4]
+    assert stages(TensorDesc("FLOAT32", (64, 63))) == [5]
+    assert stages(TensorDesc("FLOAT32", (64, 63), Strides=(65, 1))) == [0, 1, 2, 4]
+    assert stages(TensorDesc("FLOAT32", (3, 4)), 4096) == [5]
+    assert stages(TensorDesc("FLOAT32", (3, 4)), 4097) == [1, 3]

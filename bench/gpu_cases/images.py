@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .case import Case, channels_last, drawn, tensor
+import numpy as np
+
+from .case import Case, channels_last, drawn, size_of, tensor, uniform
 
 MODES = {"bilinear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}  # torch's names of the modes
 
 
 def images() -> Iterator[Case]:
-    """Resampled images, their gradients, and those of poolings."""
+    """Resampled images, their gradients, those of poolings, and maxima that are put back."""
 
     def resampling(
         mode: str, sizes: tuple[int, int, int, int], data_type: str, by: float = 2, is_last: bool = False
@@ -85,6 +87,29 @@ def images() -> Iterator[Case]:
             EndPadding=[padding] * 2, **({"IncludePadding": True} if is_average else {"Dilations": [1, 1]}),
         )  # fmt: skip
 
+    def unpooling(count: int, channels: int, size: int, data_type: str) -> Case:
+        """The maxima of 2x2 windows, put back where they were found."""
+        sizes, larger = (count, channels, size, size), (count, channels, 2 * size, 2 * size)
+
+        def arrays() -> dict[str, np.ndarray]:
+            n, c, y, x = np.indices(sizes)
+            down, right = np.random.default_rng(1).integers(0, 2, (2, *sizes))
+            places = np.ravel_multi_index((n, c, 2 * y + down, 2 * x + right), larger)
+            return {"InputTensor": uniform(sizes, data_type), "IndicesTensor": places.astype(np.uint64)}
+
+        def on_torch(torch: Any, x: Any, places: Any) -> Any:
+            empty = torch.zeros(larger, dtype=x.dtype, device=x.device)
+            return empty.view(-1).scatter_(0, places.view(torch.int64).view(-1), x.view(-1)).view(larger)
+
+        tensors = {
+            "InputTensor": tensor(sizes, data_type), "IndicesTensor": tensor(sizes, "uint64"),
+            "OutputTensor": tensor(larger, data_type),
+        }  # fmt: skip
+        return Case(
+            f"unpooling 2x2 {'x'.join(map(str, sizes))} {data_type}",
+            "MAX_UNPOOLING", tensors, arrays, on_torch, size_of(*tensors.values()),
+        )  # fmt: skip
+
     for data_type in ("float32", "float16"):
         for mode in ("bilinear", "nearest"):
             yield resampling(mode, (1, 16, 14, 14), data_type)
@@ -99,3 +124,4 @@ def images() -> Iterator[Case]:
             yield gradient(kind, 1, 16, 14, 3, 2, data_type)
             yield gradient(kind, 32, 64, 112, 3, 2, data_type)
             yield gradient(kind, 32, 256, 28, 2, 2, data_type)
+        yield unpooling(32, 64, 56, data_type)

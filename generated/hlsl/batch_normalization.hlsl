@@ -56,6 +56,7 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
+//   QUARTERS   1 if a thread writes four elements, a quarter of the output's innermost dimension apart; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -1324,10 +1325,28 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Numbered(first + item);
+    List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
+#if QUARTERS
+    const int inner = DIMENSION_AT(RANK - 1);
+    List places[4];
+    OUTPUT_VALUE entries[4];
+    int quarter;
+    [unroll]
+    for (quarter = 0; quarter < 4; quarter++)
+    {
+        places[quarter] = at;
+        entries[quarter] = (OUTPUT_VALUE)RoundingOnce(Activate(Spread(at) * ((REAL_VALUE)ReadInput(at) - Spread2(at))
+            / Sqrt(Spread3(at) + (REAL_VALUE)epsilon) + Spread4(at), 0), OUTPUT_BITS);
+        at.entries[inner] += (int)sizes[inner].size;
+    }
+    [unroll]
+    for (quarter = 0; quarter < 4; quarter++)
+        WriteOutput(places[quarter], entries[quarter]);
+#else
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Spread(at) * ((REAL_VALUE)ReadInput(at) - Spread2(at))
         / Sqrt(Spread3(at) + (REAL_VALUE)epsilon) + Spread4(at), 0), OUTPUT_BITS));
+#endif
 #endif
 #endif
 }

@@ -10,8 +10,9 @@
 // `winners` holds, for each output element, the number of the last update that targets it, counted from 1 in row-major
 // order, so that the result does not depend on the order of threads. Either `winners` is cleared as a whole, and two
 // dispatches choose the updates and write all elements; or, if updates are few, only the entries that updates target
-// are cleared, the updates are chosen, all elements are copied, and the chosen updates are written. Sizes and strides
-// are in elements; a run of them that is contiguous everywhere may count as one, of up to 128 bits (uint4).
+// are cleared, the updates are chosen, all elements are copied, and the chosen updates are written; or, if elements are
+// few, a single thread group does everything, and has these numbers in shared memory. Sizes and strides are in
+// elements; a run of them that is contiguous everywhere may count as one, of up to 128 bits (uint4).
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -25,7 +26,8 @@
 //   UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   STAGE      what is done: 0 clears the entries that updates target, 1 chooses the last update of each element, 2
 //              copies the input, 3 writes the chosen update, or the input's element where there is none, 4 writes the
-//              chosen updates alone
+//              chosen updates alone, 5 does everything in a single group
+//   CHOSEN     with STAGE 5, entries of shared memory: the output's offsets are below it
 //   LOOKUPS    indices that select an element, 1 to 8
 //   RANK       dimensions of OutputTensor after merging, 1 to 8
 //   UPDATES_RANK  dimensions of UpdatesTensor after merging, 1 to 8
@@ -62,8 +64,8 @@ struct ScatterLookup
 {
     uint count;  // elements of the output if a dispatch writes or copies them all, else of the updates
     uint groupColumns;  // thread groups along x
+    uint updateCount;
     uint reserved0;
-    uint reserved1;
     Dimension dimensions[RANK];  // of the output, outermost first
     Dimension updatesDimensions[UPDATES_RANK];
     ScatterLookup lookups[LOOKUPS];
@@ -128,7 +130,20 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-#if STAGE == 3
+// The offsets of an element in the input and in the output
+uint2 OffsetsOfElement(uint number)
+{
+    uint2 offsets = 0;
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, dimensions[d]) : 0;
+        offsets += (number - rest * dimensions[d].size) * uint2(dimensions[d].inputStride, dimensions[d].outputStride);
+        number = rest;
+    }
+    return offsets;
+}
+
 uint OffsetOfUpdate(uint number)
 {
     uint offset = 0;
@@ -141,61 +156,78 @@ uint OffsetOfUpdate(uint number)
     }
     return offset;
 }
-#endif
 
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+// The offset in the output of the element that an update targets
+uint OffsetOfTarget(uint number)
 {
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-
-    uint number = item, from = 0, to = 0;
-    int d;
-#if STAGE == 2 || STAGE == 3
+    uint index = 0, offset = 0;
     [unroll]
-    for (d = RANK - 1; d >= 0; d--)
-    {
-        const uint rest = d > 0 ? DivideBySize(number, dimensions[d]) : 0;
-        const uint coordinate = number - rest * dimensions[d].size;
-        from += coordinate * dimensions[d].inputStride;
-        to += coordinate * dimensions[d].outputStride;
-        number = rest;
-    }
-#if STAGE == 3
-    const uint winner = winners[to];
-    if (winner != 0)
-    {
-        StoreOutput(to, LoadUpdates(OffsetOfUpdate(winner - 1)));
-        return;
-    }
-#endif
-    StoreOutput(to, LoadInput(from));
-#else
-    uint index = 0;
-    [unroll]
-    for (d = UPDATES_RANK - 1; d >= 0; d--)
+    for (int d = UPDATES_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(number, updatesDimensions[d]) : 0;
         const uint coordinate = number - rest * updatesDimensions[d].size;
         index += coordinate * updatesDimensions[d].indicesStride;
-        from += coordinate * updatesDimensions[d].updatesStride;
-        to += coordinate * updatesDimensions[d].outputStride;
+        offset += coordinate * updatesDimensions[d].outputStride;
         number = rest;
     }
     [unroll]
     for (uint l = 0; l < LOOKUPS; l++)
     {
         const INDICES_VALUE wanted = LoadIndices(index + lookups[l].indicesOffset);
-        to += (uint)Wrap(wanted, (int)lookups[l].size) * lookups[l].outputStride;
+        offset += (uint)Wrap(wanted, (int)lookups[l].size) * lookups[l].outputStride;
     }
-#if STAGE == 1
-    InterlockedMax(winners[to], item + 1);
-#elif STAGE == 0
-    winners[to] = 0;
+    return offset;
+}
+
+// Writes an element, given the number of the update that it gets, or 0
+void WriteElement(uint2 offsets, uint winner)
+{
+    if (winner != 0)
+        StoreOutput(offsets.y, LoadUpdates(OffsetOfUpdate(winner - 1)));
+    else
+        StoreOutput(offsets.y, LoadInput(offsets.x));
+}
+
+#if STAGE == 5
+groupshared uint chosen[CHOSEN];  // as `winners`
+#endif
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+#if STAGE == 5
+    uint n;
+    for (n = thread; n < CHOSEN; n += NUM_THREADS)
+        chosen[n] = 0;
+    GroupMemoryBarrierWithGroupSync();
+    for (n = thread; n < updateCount; n += NUM_THREADS)
+        InterlockedMax(chosen[OffsetOfTarget(n)], n + 1);
+    GroupMemoryBarrierWithGroupSync();
+    for (n = thread; n < count; n += NUM_THREADS)
+    {
+        const uint2 offsets = OffsetsOfElement(n);
+        WriteElement(offsets, chosen[offsets.y]);
+    }
 #else
-    if (winners[to] == item + 1)
-        StoreOutput(to, LoadUpdates(from));
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
+#if STAGE == 2
+    const uint2 offsets = OffsetsOfElement(item);
+    StoreOutput(offsets.y, LoadInput(offsets.x));
+#elif STAGE == 3
+    const uint2 offsets = OffsetsOfElement(item);
+    WriteElement(offsets, winners[offsets.y]);
+#else
+    const uint target = OffsetOfTarget(item);
+#if STAGE == 0
+    winners[target] = 0;
+#elif STAGE == 1
+    InterlockedMax(winners[target], item + 1);
+#else
+    if (winners[target] == item + 1)
+        StoreOutput(target, LoadUpdates(OffsetOfUpdate(item)));
+#endif
 #endif
 #endif
 }

@@ -24,6 +24,7 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
+//   QUARTERS   1 if a thread writes four elements, a quarter of the output's innermost dimension apart; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -285,7 +286,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Numbered(first + item);
+    List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
 #if BYTES
     List begin = at;
@@ -300,7 +301,24 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
+#if QUARTERS
+    const int inner = DIMENSION_AT(RANK - 1);
+    List places[4];
+    OUTPUT_VALUE entries[4];
+    int quarter;
+    [unroll]
+    for (quarter = 0; quarter < 4; quarter++)
+    {
+        places[quarter] = at;
+        entries[quarter] = Chosen(at);
+        at.entries[inner] += (int)sizes[inner].size;
+    }
+    [unroll]
+    for (quarter = 0; quarter < 4; quarter++)
+        WriteOutput(places[quarter], entries[quarter]);
+#else
     WriteOutput(at, Chosen(at));
+#endif
 #endif
 #endif
 }

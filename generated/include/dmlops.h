@@ -22914,6 +22914,7 @@ typedef struct dmlops_plan_Pass {
     int64_t box_list;
     int64_t box_tensor;
     int64_t apart;
+    int has_quarters;
 } dmlops_plan_Pass;
 
 typedef struct dmlops_plan_ContractedPass {
@@ -24035,6 +24036,7 @@ DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_copy(dmlops_plan_ScatterLookup_8*
 typedef struct dmlops_plan_ScatterParams {
     int64_t count;
     int64_t groupColumns;
+    int64_t updateCount;
     dmlops_plan_Dimension_16 dimensions;
     dmlops_plan_Dimension_16 updatesDimensions;
     dmlops_plan_ScatterLookup_8 lookups;
@@ -24472,6 +24474,7 @@ DMLOPS_CALLED void dmlops_put_ScatterParams(
     dmlops_planning* planning, const dmlops_plan_ScatterParams* record) {
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->updateCount);
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
@@ -24864,6 +24867,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one);
+DMLOPS_CALLED int64_t dmlops_plan_innermost(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
+DMLOPS_CALLED int dmlops_plan_are_quarters_worth(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25062,6 +25069,8 @@ DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits
     const dmlops_plan_Loop_16* updates, const dmlops_plan_Lookup_8* lookups);
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
     dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
+    result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
@@ -29076,16 +29085,10 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
                     shader->sums.count)];
                 written = written | sums->writes;
                 dmlops_plan_Pass made_2;
+                made_2 = *one;
                 made_2.number = sums->number;
-                made_2.writes_kept = 1;
-                made_2.target = one->target;
                 made_2.writes = sums->writes;
-                made_2.outputs = 0;
                 made_2.reads = sums->reads;
-                made_2.is_along = one->is_along;
-                made_2.box_list = -1;
-                made_2.box_tensor = -1;
-                made_2.apart = -1;
                 dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
             }
         }
@@ -29364,16 +29367,26 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
                 shape = made_3;
                 count = dmlops_divide(count, 4);
                 threads = count;
+            } else {
+                if (one->has_quarters && dmlops_plan_are_quarters_worth(planning, told, one, &shape)) {
+                    dmlops_out_define(planning, "", DMLOPS_TEXT("QUARTERS"), 1);
+                    dmlops_plan_int_8 made_4;
+                    dmlops_plan_in_lanes(planning, &shape, dmlops_plan_innermost(planning, told, one, &shape), 4,
+                        &made_4);
+                    shape = made_4;
+                    count = dmlops_divide(count, 4);
+                    threads = count;
+                }
             }
         }
     }
     if (shader->sums.count > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
     }
-    dmlops_plan_Threads made_4;
-    made_4.threads = threads;
-    made_4.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_4, waits);
+    dmlops_plan_Threads made_5;
+    made_5.threads = threads;
+    made_5.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_5, waits);
 }
 
 /* Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of them. */
@@ -29398,6 +29411,23 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
         tensor->sizes.count)], tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)], &others);
     int is_large = dmlops_plan_element_count(planning, &tensor->sizes) >= 1048576;
     return (tensor->bits == 8) && (vector == 4) && is_large;
+}
+
+/* The dimension of an output along which its elements lie closest in memory. */
+DMLOPS_CALLED int64_t dmlops_plan_innermost(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_outermost_first(planning, shape, &told->tensors.items[dmlops_item(planning, one->target,
+        told->tensors.count)].strides, &made_1);
+    return made_1.items[dmlops_item(planning, -1, made_1.count)];
+}
+
+/* Whether an output is so large that threads that compute four elements each keep a GPU busy. A quarter of its
+   innermost dimension is two elements or more, so that this remains the innermost. */
+DMLOPS_CALLED int dmlops_plan_are_quarters_worth(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
+    int64_t size = shape->items[dmlops_item(planning, dmlops_plan_innermost(planning, told, one, shape), shape->count)];
+    return (size >= 8) && (dmlops_modulo(size, 4) == 0) && (dmlops_plan_element_count(planning, shape) >= 1048576);
 }
 
 /* The sizes of a tensor in words of four elements. */
@@ -33007,8 +33037,31 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
     return;
 }
 
+/* The stages, each of which takes a dispatch. */
+DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
+    result) {
+    if (is_alone) {
+        result->count = 0;
+        dmlops_plan_int_64_insert(planning, result, result->count, 5);
+        return;
+    }
+    if (are_few) {
+        result->count = 0;
+        dmlops_plan_int_64_insert(planning, result, result->count, 0);
+        dmlops_plan_int_64_insert(planning, result, result->count, 1);
+        dmlops_plan_int_64_insert(planning, result, result->count, 2);
+        dmlops_plan_int_64_insert(planning, result, result->count, 4);
+        return;
+    }
+    result->count = 0;
+    dmlops_plan_int_64_insert(planning, result, result->count, 1);
+    dmlops_plan_int_64_insert(planning, result, result->count, 3);
+    return;
+}
+
 /* Chooses the last update of each element, and writes all elements. If updates are few, all elements are copied first,
-   so that only the targets of updates are touched besides. Runs of elements that are moved together count as one. */
+   so that only the targets of updates are touched besides; if elements are few, one thread group does everything.
+   Runs of elements that are moved together count as one. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->indices);
@@ -33088,7 +33141,6 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), movement->lookups.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_Tensor made_14;
     made_14 = told->input;
     made_14.bits = dmlops_multiply(run, told->input.bits);
@@ -33104,9 +33156,10 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_moved(planning, &made_16);
     int64_t updated = dmlops_plan_repeats(planning, &updates);
     int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
-    int are_few = dmlops_plan_times(planning, updated, 32) <= all_elements;
+    int is_alone = dmlops_max(span, updated) <= 4096;
+    int are_few = !is_alone && (dmlops_plan_times(planning, updated, 32) <= all_elements);
     dmlops_plan_Buffer made_17;
-    made_17 = dmlops_out_scratch(planning, dmlops_multiply(4, span), !are_few);
+    made_17 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
     dmlops_plan_ScatterResources made_18;
     made_18.input = told->input.buffer;
     made_18.indices = told->indices.buffer;
@@ -33137,22 +33190,28 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         made_22.indicesOffset = lookup->offset;
         dmlops_plan_ScatterLookup_8_insert(planning, &lookups, lookups.count, &made_22);
     }
-    for (int64_t stage = 0; stage < 5; ++stage) {
-        if ((stage == 1) || ((stage == 3) != are_few)) {
-            int64_t count = (1 < stage && stage < 4) ? all_elements : updated;
-            dmlops_plan_Groups groups;
-            dmlops_plan_grid(planning, count, 256, 1, &groups);
-            dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
-            dmlops_plan_ScatterParams params;
-            params.count = count;
-            params.groupColumns = groups.columns;
-            dmlops_plan_Dimension_16_copy(&params.dimensions, &output_dimensions);
-            dmlops_plan_Dimension_16_copy(&params.updatesDimensions, &update_dimensions);
-            dmlops_plan_ScatterLookup_8_copy(&params.lookups, &lookups);
-            int waits = (stage > 2) || ((stage == 1) && are_few);
-            dmlops_put_ScatterParams(planning, &params);
-            dmlops_out_dispatch(planning, &groups, waits);
+    dmlops_plan_int_64 made_23;
+    dmlops_plan_stages_of(planning, is_alone, are_few, &made_23);
+    for (int64_t place = 0; place < made_23.count; ++place) {
+        const int64_t stage = made_23.items[place];
+        int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
+        int64_t in_group = is_alone ? 512 : 256;
+        dmlops_plan_Groups groups;
+        dmlops_plan_grid(planning, is_alone ? in_group : count, in_group, 1, &groups);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+        if (is_alone) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("CHOSEN"), 4096);
         }
+        dmlops_plan_ScatterParams params;
+        params.count = count;
+        params.groupColumns = groups.columns;
+        params.updateCount = updated;
+        dmlops_plan_Dimension_16_copy(&params.dimensions, &output_dimensions);
+        dmlops_plan_Dimension_16_copy(&params.updatesDimensions, &update_dimensions);
+        dmlops_plan_ScatterLookup_8_copy(&params.lookups, &lookups);
+        dmlops_put_ScatterParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, dmlops_modulo(place, 2) == 1);
     }
 }
 
@@ -35129,7 +35188,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
 static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
@@ -35353,7 +35412,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
-static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1, 0}};
 static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
@@ -35468,7 +35527,7 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
@@ -35619,7 +35678,7 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_plan_sliding(planning, &told, &dmlops_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_lp_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
@@ -35712,7 +35771,7 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
@@ -35804,7 +35863,7 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_plan_sliding(planning, &told, &dmlops_max_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1, 0}};
 static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
@@ -36024,7 +36083,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
 }
 
 static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
@@ -36215,7 +36274,7 @@ static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* desc
     dmlops_plan_top_k(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1, 1}};
 static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
@@ -36260,7 +36319,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1, 0}};
 static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
@@ -36347,7 +36406,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization_shader);
 }
 
-static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
@@ -36409,7 +36468,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
-static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_kept},
@@ -36469,7 +36528,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1, 0}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1, 0}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1, 0}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4, 1}};
@@ -36572,7 +36631,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
 }
 
 static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1, 0}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1, 0}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1, 0}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1, 0}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -36694,7 +36753,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
 }
 
 static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1, 0}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1, 0}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1, 0}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1, 0}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4, 1}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4, 1}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4, 1}};
@@ -37015,7 +37074,7 @@ static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, cons
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
@@ -37110,7 +37169,7 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
 }
 
 static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1, 1}};
 static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
@@ -37232,7 +37291,7 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
 }
 
 static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -37580,7 +37639,7 @@ static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void*
     dmlops_plan_scatter(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
@@ -37781,7 +37840,7 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1, 0}};
 static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
@@ -37901,7 +37960,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -37966,7 +38025,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_plan_separable(planning, &told, &dmlops_resample1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
@@ -38043,7 +38102,7 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
@@ -38132,7 +38191,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_plan_products(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
 static const int64_t dmlops_convolution_integer_divisors[] = {10};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
@@ -38286,7 +38345,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_plan_products(planning, &told, &dmlops_convolution_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
 static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
@@ -38612,7 +38671,7 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
 }
 
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
-static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const int64_t dmlops_average_pooling_grad_divisors[] = {5};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
@@ -38705,7 +38764,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
 }
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const int64_t dmlops_max_pooling_grad_divisors[] = {7};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
@@ -38814,7 +38873,7 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -38922,7 +38981,7 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
@@ -39016,7 +39075,7 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
@@ -39184,7 +39243,7 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1, 0}};
 static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
@@ -39276,7 +39335,7 @@ static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, con
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1, 0}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1, 0}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
     {2, dmlops_batch_normalization_grad_kept},
@@ -39372,7 +39431,7 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
 }
 
 static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_POINT", 0, 0}};
-static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1}, {2, 1, 3, 8, 0, 5, 0, -1, -1, -1}, {3, 0, 1, 0, 2, 12, 0, -1, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1}, {5, 0, 3, 0, 8, 8, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1, 0}, {2, 1, 3, 8, 0, 5, 0, -1, -1, -1, 0}, {3, 0, 1, 0, 2, 12, 0, -1, -1, -1, 0}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1, 0}, {5, 0, 3, 0, 8, 8, 0, -1, -1, -1, 0}};
 static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {4, dmlops_dynamic_quantize_linear_kept},
@@ -39432,7 +39491,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
 }
 
 static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
@@ -39507,7 +39566,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1, 0}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1, 0}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1, 0}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1, 0}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1, 0}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1, 0}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
 static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LINEAR"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
@@ -39625,7 +39684,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1, 0}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1, 0}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1, 0}};
 static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
 static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
@@ -39715,7 +39774,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1, 0}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1, 0}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
     {2, dmlops_batch_normalization_training_grad_kept},
@@ -39975,7 +40034,7 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -40042,7 +40101,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -40131,7 +40190,7 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1, 0}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1, 0}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1, 0}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1, 0}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1, 0}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1, 0}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
@@ -41383,7 +41442,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_lp_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
@@ -41480,7 +41539,7 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
@@ -41669,7 +41728,7 @@ static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, 
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
@@ -41836,7 +41895,7 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_plan_sliding(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
@@ -41921,7 +41980,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1, 0}};
 static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
@@ -42042,7 +42101,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1, 0}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1, 0}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1, 0}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1, 0}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1, 0}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1, 0}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
@@ -43543,7 +43602,7 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
 }
 
 static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 1, 0}, {4, 0, 1, 0, 0}};
@@ -43611,7 +43670,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_plan_separable(planning, &told, &dmlops_resample3_shader);
 }
 
-static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
 static const int64_t dmlops_fold_divisors[] = {6};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
@@ -43690,7 +43749,7 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
 }
 
-static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
 static const int64_t dmlops_unfold_divisors[] = {4, 5};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};

@@ -22,6 +22,7 @@ from dmlgen.schedules import (
     gather,
     lanes,
     nearby,
+    quarters,
     reduction,
     rows,
     scan,
@@ -45,6 +46,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     totals.recognise,
     selected.recognise,
     lanes.recognise,
+    quarters.recognise,
 )
 
 

@@ -32,7 +32,8 @@ class Pass(NamedTuple):
     All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box_list`
     and `box_tensor` are the list or the tensor with the sizes of the box that it visits instead, or NONE.
     `is_along`: it is part of a recurrence, together with the adjacent passes that have it set. A thread
-    computes LANES elements along dimension `apart`, unless that is NONE.
+    computes LANES elements along dimension `apart`, unless that is NONE, or may compute as many a quarter of
+    a dimension apart if the pass `has_quarters`.
     """
 
     number: int
@@ -45,6 +46,7 @@ class Pass(NamedTuple):
     box_list: int
     box_tensor: int
     apart: int
+    has_quarters: bool
 
 
 Passes = Annotated[list[Pass], 32]

@@ -9,6 +9,7 @@ from .loops import (
     Dimensions,
     Loop,
     Loops,
+    Words,
     check_span,
     dimensions,
     grid,
@@ -20,7 +21,7 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Lookups, Movement, Read, Tensor, Written
-from .tuning import SCATTER_FEW, SCATTER_THREADS
+from .tuning import SCATTER_ALONE, SCATTER_ALONE_THREADS, SCATTER_FEW, SCATTER_THREADS
 from .types import define_moved, define_tensor
 
 FORGET = 0  # stages of the shader
@@ -28,6 +29,7 @@ CHOOSE = 1
 COPY = 2
 WRITE_ALL = 3
 WRITE_CHOSEN = 4
+DO_ALL = 5
 
 INPUT = 0  # the strides of a loop, in the order of the tensors
 INDICES = 1
@@ -65,6 +67,7 @@ class ScatterParams(NamedTuple):
     "elements of the output if a dispatch writes or copies them all, else of the updates"
     groupColumns: int
     "thread groups along x"
+    updateCount: int
     dimensions: Annotated[Dimensions, "RANK", "input", "indices", "updates", "output"]
     "of the output, outermost first"
     updatesDimensions: Annotated[Dimensions, "UPDATES_RANK", "input", "indices", "updates", "output"]
@@ -101,11 +104,21 @@ def in_runs(loops: Loops, run: int) -> Loops:
     return runs
 
 
+def stages_of(is_alone: bool, are_few: bool) -> Words:
+    """The stages, each of which takes a dispatch."""
+    if is_alone:
+        return [DO_ALL]
+    if are_few:
+        return [FORGET, CHOOSE, COPY, WRITE_CHOSEN]
+    return [CHOOSE, WRITE_ALL]
+
+
 def plan_scatter(out: Planning, told: Scatter) -> None:
     """Chooses the last update of each element, and writes all elements.
 
     If updates are few, all elements are copied first, so that only the targets of updates are touched
-    besides. Runs of elements that are moved together count as one.
+    besides; if elements are few, one thread group does everything. Runs of elements that are moved together
+    count as one.
     """
     check_span(out, told.input)
     check_span(out, told.indices)
@@ -138,19 +151,19 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     out.define("RANK", len(outputs))
     out.define("UPDATES_RANK", len(updates))
     out.define("LOOKUPS", len(movement.lookups))
-    out.define("NUM_THREADS", SCATTER_THREADS)
     define_moved(out, told.input._replace(bits=run * told.input.bits))
     define_tensor(out, told.indices)
     define_moved(out, told.updates._replace(bits=run * told.updates.bits))
     define_moved(out, told.output._replace(bits=run * told.output.bits))
     updated, all_elements = repeats(updates), repeats(outputs)
-    are_few = times(updated, SCATTER_FEW) <= all_elements
+    is_alone = max(span, updated) <= SCATTER_ALONE
+    are_few = not is_alone and times(updated, SCATTER_FEW) <= all_elements
     out.bind(
         ScatterResources(
             input=told.input.buffer,
             indices=told.indices.buffer,
             updates=told.updates.buffer,
-            winners=out.scratch(4 * span, not are_few),
+            winners=out.scratch(4 if is_alone else 4 * span, not (is_alone or are_few)),
             output=told.output.buffer,
         )
     )
@@ -159,17 +172,13 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     lookups: Annotated[list[ScatterLookup], 8] = [
         ScatterLookup(lookup.size, lookup.stride // run, lookup.offset) for lookup in movement.lookups
     ]
-    for stage in range(5):
-        if stage == CHOOSE or (stage == WRITE_ALL) != are_few:
-            count = all_elements if CHOOSE < stage < WRITE_CHOSEN else updated
-            groups = grid(out, count, SCATTER_THREADS, 1)
-            out.define("STAGE", stage)
-            params = ScatterParams(
-                count,
-                groups.columns,
-                output_dimensions,
-                update_dimensions,
-                lookups,
-            )
-            waits = stage > COPY or (stage == CHOOSE and are_few)
-            out.dispatch(params, groups, waits)
+    for place, stage in enumerate(stages_of(is_alone, are_few)):
+        count = updated if stage <= CHOOSE or stage == WRITE_CHOSEN else all_elements
+        in_group = SCATTER_ALONE_THREADS if is_alone else SCATTER_THREADS
+        groups = grid(out, in_group if is_alone else count, in_group, 1)
+        out.define("STAGE", stage)
+        out.define("NUM_THREADS", in_group)
+        if is_alone:
+            out.define("CHOSEN", SCATTER_ALONE)
+        params = ScatterParams(count, groups.columns, updated, output_dimensions, update_dimensions, lookups)
+        out.dispatch(params, groups, place % 2 == 1)  # what is cleared, or chosen, is used next

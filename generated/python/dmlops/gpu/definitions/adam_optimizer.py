@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 5, 0, 224, 0, False, -1, -1, -1),
+        Pass(0, False, 5, 0, 224, 0, False, -1, -1, -1, False),
     ],
     lists=["NUMBER"],
     float_lists=0,

@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1, False),
     ],
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
     float_lists=0,

@@ -46,7 +46,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 3, 0, 8, 0, False, -1, -1, -1),
+        Pass(0, False, 3, 0, 8, 0, False, -1, -1, -1, False),
     ],
     lists=[
         "OUTPUT_PADDING",

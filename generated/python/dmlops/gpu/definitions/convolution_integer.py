@@ -45,7 +45,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 4, 0, 16, 0, False, -1, -1, -1),
+        Pass(0, False, 4, 0, 16, 0, False, -1, -1, -1, False),
     ],
     lists=[
         "GROUP_COUNT",

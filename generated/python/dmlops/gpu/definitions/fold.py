@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1, False),
     ],
     lists=["START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"],
     float_lists=0,

@@ -46,8 +46,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_SHARES", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 3, 0, 1, False, -1, -1, -1),
-        Pass(1, False, 2, 0, 4, 3, False, -1, -1, -1),
+        Pass(0, True, 0, 3, 0, 1, False, -1, -1, -1, False),
+        Pass(1, False, 2, 0, 4, 3, False, -1, -1, -1, False),
     ],
     lists=["BEFORE", "SPAN", "AFTER"],
     float_lists=0,

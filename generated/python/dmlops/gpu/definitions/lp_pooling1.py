@@ -44,7 +44,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1, False),
     ],
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     float_lists=0,

@@ -46,7 +46,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 7, 0, 128, 0, False, -1, -1, -1),
+        Pass(0, False, 7, 0, 128, 0, False, -1, -1, -1, False),
     ],
     lists=[],
     float_lists=0,

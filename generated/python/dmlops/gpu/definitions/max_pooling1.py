@@ -44,8 +44,8 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
-        Pass(1, False, 2, 0, 4, 0, False, -1, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1, False),
+        Pass(1, False, 2, 0, 4, 0, False, -1, -1, -1, False),
     ],
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     float_lists=0,

@@ -45,8 +45,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_WINNER", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
-        Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
+        Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1, False),
     ],
     lists=[
         "STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2",

@@ -47,8 +47,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_VARIANCE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1),
-        Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1),
+        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1, False),
+        Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1, False),
     ],
     lists=["EXTENT"],
     float_lists=0,

@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1),
+        Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1, False),
     ],
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
     float_lists=0,

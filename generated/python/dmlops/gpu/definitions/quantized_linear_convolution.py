@@ -45,7 +45,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 9, 0, 512, 0, False, -1, -1, -1),
+        Pass(0, False, 9, 0, 512, 0, False, -1, -1, -1, False),
     ],
     lists=[
         "GROUP_COUNT",

@@ -47,8 +47,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_PLACE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
-        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
+        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1, False),
     ],
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
     float_lists=7,

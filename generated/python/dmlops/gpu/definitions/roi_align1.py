@@ -50,8 +50,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_PACES", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1),
-        Pass(1, False, 3, 0, 8, 13, False, -1, -1, 1),
+        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1, False),
+        Pass(1, False, 3, 0, 8, 13, False, -1, -1, 1, False),
     ],
     lists=[],
     float_lists=0,

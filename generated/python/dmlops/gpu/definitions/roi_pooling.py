@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 2, 0, 4, 0, False, -1, -1, 1),
+        Pass(0, False, 2, 0, 4, 0, False, -1, -1, 1, False),
     ],
     lists=["POOLED"],
     float_lists=0,

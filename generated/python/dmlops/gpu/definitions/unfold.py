@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1, True),
     ],
     lists=["BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
     float_lists=0,

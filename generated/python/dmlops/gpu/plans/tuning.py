@@ -40,6 +40,10 @@ SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 5
 "threads in a group"
 SCATTER_FEW = 32  # NVIDIA H200: 1.2 to 1.7 times as fast with 64 or more, with 4 at 0.4 to 1.2
 "output elements per update from which those without updates are just copied"
+SCATTER_ALONE = 4096  # not measured
+"elements, or runs of them, up to which one group does everything, with a word of shared memory for each"
+SCATTER_ALONE_THREADS = 512  # not measured
+"threads in that group"
 
 NONZERO_THREADS = 256  # NVIDIA H200: 512 at 0.97 to 1.01, and 0.88 where the tensor is small
 "threads in a group"

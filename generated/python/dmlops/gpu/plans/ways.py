@@ -116,11 +116,7 @@ def with_sums(told: Definition, shader: DefinitionShader, needed: Passes, wanted
         elif shader.sums[place].writes & written == 0:
             sums = shader.sums[place]
             written = written | sums.writes
-            passes.append(
-                Pass(
-                    sums.number, True, one.target, sums.writes, 0, sums.reads, one.is_along, NONE, NONE, NONE
-                )
-            )
+            passes.append(one._replace(number=sums.number, writes=sums.writes, reads=sums.reads))
     return passes
 
 
