@@ -130,7 +130,15 @@ def test_unpooled_numbers(data_type: str, index_type: str, device: Any) -> None:
 
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(
-    ("image", "is_divided"), [((1, 1, 2, 4), True), ((1, 1, 2, 2), False), ((1, 1, 3, 3), False)], ids=str
+    ("image", "is_divided"),
+    [
+        ((1, 1, 2, 4), True),
+        ((1, 1, 2, 2), False),
+        ((1, 1, 3, 3), False),
+        ((1, 1, 3, 7), False),
+        ((2, 3, 5, 7), True),
+    ],
+    ids=str,
 )
 def test_lines_that_have_no_quarters(image: Sequence[int], is_divided: bool, device: Any) -> None:
     """A quarter of one element would leave the dimension without an order among the others."""

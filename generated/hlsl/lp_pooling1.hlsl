@@ -194,7 +194,7 @@ bool Inside(List at, List sizes)
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
     for (int d = 0; d < 8; d++)
-        result = result & (d >= sizes.length | (uint)at.entries[d] < (uint)max(sizes.entries[d], 0));
+        result = d < sizes.length ? result & ((uint)at.entries[d] < (uint)max(sizes.entries[d], 0)) : result;
     return result;
 }
 

@@ -29374,7 +29374,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
                     dmlops_plan_in_lanes(planning, &shape, dmlops_plan_innermost(planning, told, one, &shape), 4,
                         &made_4);
                     shape = made_4;
-                    count = dmlops_divide(count, 4);
+                    count = dmlops_plan_element_count(planning, &shape);
                     threads = count;
                 }
             }
@@ -29422,12 +29422,14 @@ DMLOPS_CALLED int64_t dmlops_plan_innermost(dmlops_planning* planning, const dml
     return made_1.items[dmlops_item(planning, -1, made_1.count)];
 }
 
-/* Whether an output is so large that threads that compute four elements each keep a GPU busy. A quarter of its
-   innermost dimension is two elements or more, so that this remains the innermost. */
+/* Whether an output is so large that threads that compute four elements each keep a GPU busy, and hardly any of these
+   lie outside. A quarter of its innermost dimension is two elements or more, so that this remains the innermost. */
 DMLOPS_CALLED int dmlops_plan_are_quarters_worth(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
     int64_t size = shape->items[dmlops_item(planning, dmlops_plan_innermost(planning, told, one, shape), shape->count)];
-    return (size >= 8) && (dmlops_modulo(size, 4) == 0) && (dmlops_plan_element_count(planning, shape) >= 1048576);
+    int64_t outside = dmlops_subtract(dmlops_multiply(4, dmlops_plan_ceil_div(planning, size, 4)), size);
+    return (size >= 8) && (dmlops_multiply(8, outside) <= size) && (dmlops_plan_element_count(planning, shape) >=
+        1048576);
 }
 
 /* The sizes of a tensor in words of four elements. */

@@ -225,7 +225,7 @@ def dispatch_defined(
     elif one.has_quarters and are_quarters_worth(told, one, shape):
         out.define("QUARTERS", 1)
         shape = in_lanes(shape, innermost(told, one, shape), LANES)
-        count = count // LANES
+        count = element_count(shape)
         threads = count
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
@@ -252,10 +252,12 @@ def innermost(told: Definition, one: Pass, shape: Sizes) -> int:
 
 
 def are_quarters_worth(told: Definition, one: Pass, shape: Sizes) -> bool:
-    """Whether an output is so large that threads that compute four elements each keep a GPU busy. A quarter
-    of its innermost dimension is two elements or more, so that this remains the innermost."""
+    """Whether an output is so large that threads that compute four elements each keep a GPU busy, and hardly
+    any of these lie outside. A quarter of its innermost dimension is two elements or more, so that this
+    remains the innermost."""
     size = shape[innermost(told, one, shape)]
-    return size >= 2 * LANES and size % LANES == 0 and element_count(shape) >= LANES * ELEMENTWISE_BUSY
+    outside = LANES * ceil_div(size, LANES) - size
+    return size >= 2 * LANES and 8 * outside <= size and element_count(shape) >= LANES * ELEMENTWISE_BUSY
 
 
 def in_words(sizes: Sizes) -> Eight:
