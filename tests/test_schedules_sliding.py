@@ -204,6 +204,8 @@ CONVOLUTIONS = {
     "two channels a group": channelwise(of("FLOAT32", 2, 8, 9, 12), (4, 2, 3, 3), GroupCount=4),
     "few filters": channelwise(of("FLOAT32", 1, 20, 9, 12), (3, 20, 3, 3), GroupCount=1, bias=True),
     "line": channelwise(of("FLOAT32", 3, 8, 40), (8, 1, 7), StartPadding=3, EndPadding=3),
+    "long line": channelwise(of("FLOAT32", 3, 8, 64), (8, 1, 31), StartPadding=15, EndPadding=15),
+    "long line, halves, odd": channelwise(of("FLOAT16", 2, 5, 77), (5, 1, 17), Strides=2, StartPadding=3),
     "three dimensions": channelwise(of("FLOAT32", 2, 5, 5, 7, 8), (5, 1, 3, 3, 3)),
     "large window": channelwise(
         of("FLOAT32", 1, 4, 24, 26), (4, 1, 17, 13), StartPadding=8, EndPadding=8
@@ -214,6 +216,9 @@ CONVOLUTIONS = {
     ),
     "channels last": channelwise(
         last("FLOAT32", 2, 8, 9, 10), (8, 1, 3, 3), OutputTensor=last("FLOAT32", 2, 8, 9, 10), bias=True
+    ),
+    "channels last, halves": channelwise(
+        last("FLOAT16", 2, 8, 9, 10), (8, 1, 3, 3), OutputTensor=last("FLOAT16", 2, 8, 9, 10), bias=True
     ),
     "channels last, halves, in pairs": channelwise(
         last("FLOAT16", 2, 6, 9, 10), (6, 1, 5, 5), OutputTensor=last("FLOAT16", 2, 6, 4, 4), Strides=2,
@@ -351,10 +356,13 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, device: A
 def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sliding, "BLOCK_ROWS", rows)
     monkeypatch.setattr(sliding, "BLOCK_COLUMNS", columns)
+    monkeypatch.setattr(sliding, "BLOCK_HALVES", rows)
     monkeypatch.setattr(sliding, "BLOCK_BUSY", 1)
+    monkeypatch.setattr(sliding, "BLOCK_FEW", 1)
     for name in ("in blocks", "dilated", "where, in blocks", "channels last", "where, channels last"):
         check(device, CASES[name])
-    for name in ("by channel", "two filters a channel", "mirrored, dilated", "channels last"):
+    some = ("by channel", "two filters a channel", "mirrored, dilated", "long line", "long line, halves, odd")
+    for name in (*some, "channels last", "channels last, halves"):
         check(device, CONVOLUTIONS[name])
     for name in ("in twos", "in threes, mirrored"):
         check(device, SPREAD[name])

@@ -31328,11 +31328,21 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
         channels = dmlops_divide(channels, 2);
     }
     int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
+    int64_t wide = ((across->step == 1) || (channels == 1)) ? 4 : dmlops_divide(4, 2);
+    if ((channels > 1) && (tensor->bits == 16)) {
+        int64_t made_1 = dmlops_min(most_rows, 2);
+        int64_t made_2 = dmlops_min(wide, 2);
+        most_rows = made_1;
+        wide = made_2;
+    } else {
+        if (across->places >= 16) {
+            wide = dmlops_multiply(2, wide);
+        }
+    }
     int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
         least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
     int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
         least_columns);
-    int64_t wide = ((across->step == 1) || (channels == 1)) ? 4 : dmlops_divide(4, 2);
     int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(wide,
         least_columns)), least_columns);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);

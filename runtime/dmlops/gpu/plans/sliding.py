@@ -36,7 +36,9 @@ from .tuning import (
     BLOCK_COLUMNS,
     BLOCK_FEW,
     BLOCK_FILTERS,
+    BLOCK_HALVES,
     BLOCK_LAYERS,
+    BLOCK_LONG,
     BLOCK_MOST,
     BLOCK_PLACES,
     BLOCK_REACH,
@@ -241,9 +243,13 @@ def block_of(
     while channels > 1 and not is_unrolled(down, across, least_rows, least_columns, channels):
         channels = channels // 2
     most_rows = BLOCK_ROWS if down.step == 1 else BLOCK_ROWS // 2
+    wide = BLOCK_COLUMNS if across.step == 1 or channels == 1 else BLOCK_COLUMNS // 2
+    if channels > 1 and tensor.bits == 16:
+        most_rows, wide = min(most_rows, BLOCK_HALVES), min(wide, BLOCK_HALVES)
+    elif across.places >= BLOCK_LONG:
+        wide = 2 * wide
     rows = power_below(ceil_div(down.elements, least_rows), most_rows // least_rows) * least_rows
     most_columns = ceil_div(2 * across.elements - 1, least_columns)
-    wide = BLOCK_COLUMNS if across.step == 1 or channels == 1 else BLOCK_COLUMNS // 2
     columns = power_below(most_columns, wide // least_columns) * least_columns
     whole = times(element_count(output.sizes), shares)
     while rows > least_rows and (

@@ -257,6 +257,10 @@ BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
 "rows of a thread's block of elements; half as many where windows do not overlap"
 BLOCK_COLUMNS = 4  # NVIDIA H200: 2 at 0.95 with channels last; with a step of 2 there, 4 at 0.78 to 1.08
 "its columns; half as many, with channels last, where windows do not overlap"
+BLOCK_HALVES = 2  # NVIDIA H200: 4 at 0.80 with a step of 1
+"rows and columns of a block of halves with channels last, at most: their loads are half as wide"
+BLOCK_LONG = 16  # NVIDIA H200: 1.3 times as fast with 31
+"taps along a line from which blocks have twice the columns"
 BLOCK_FILTERS = 2  # NVIDIA H200: 1 at 0.74 to 0.88, 4 at 0.84 to 1.11
 "rows of weights that a thread computes blocks for, at most"
 BLOCK_MOST = 64  # NVIDIA H200: 16 at 0.76 to 1.08, 32 at 0.94 to 1.13, 128 at 1.00
