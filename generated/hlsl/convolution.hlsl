@@ -450,7 +450,7 @@ int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuot
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
-    return n - below * size >= size ? below + 1 : below;
+    return below + (uint)(n - below * size >= size);
 }
 
 int FloorQuotient(int a, int b, int reciprocal)

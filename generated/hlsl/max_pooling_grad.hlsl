@@ -189,7 +189,7 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
-    return n - below * size >= size ? below + 1 : below;
+    return below + (uint)(n - below * size >= size);
 }
 
 int FloorQuotient(int a, int b, int reciprocal)

@@ -400,7 +400,7 @@ List Align(List list, int length, int fill)
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
-    return n - below * size >= size ? below + 1 : below;
+    return below + (uint)(n - below * size >= size);
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse

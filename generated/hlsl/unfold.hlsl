@@ -120,7 +120,7 @@ List Join(List left, List right)
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
-    return n - below * size >= size ? below + 1 : below;
+    return below + (uint)(n - below * size >= size);
 }
 
 List Unflat(int number, List sizes)
