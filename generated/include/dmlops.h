@@ -21992,6 +21992,11 @@ static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason re
     }
 }
 
+/* Refuses one entry too many, or one at a place that a list has not. */
+DMLOPS_CALLED void dmlops_out_full(dmlops_planning* planning, int64_t count) {
+    dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, count);
+}
+
 static inline int dmlops_out_has(const dmlops_planning* planning, dmlops_capability capability) {
     return (planning->capabilities & (uint32_t)capability) != 0;
 }
@@ -22017,7 +22022,7 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
 
 /* Names the next macro, from two parts of which the second has `end` bytes, including the terminator. Returns where its
    value goes, or NULL if the plan has been refused. */
-DMLOPS_CALLED char* dmlops_out_name(dmlops_planning* planning, const char* macro, const char* name, size_t end) {
+static inline char* dmlops_out_name(dmlops_planning* planning, const char* macro, const char* name, size_t end) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
     const size_t begin = *macro == '\0' ? 0 : strlen(macro);
     if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name) {
@@ -22048,20 +22053,21 @@ DMLOPS_CALLED void dmlops_out_define_text(
 DMLOPS_CALLED void dmlops_out_define(
     dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t number) {
     char* value = dmlops_out_name(planning, macro, name, end);
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number, power = 1;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     if (value == NULL) {
         return;
     }
     if (number < 0) {
         *value++ = '-';
     }
-    while (rest / power > 9) {
-        power *= 10;
+    for (uint64_t left = rest; left > 9; left /= 10) {
+        ++value;
     }
-    for (; power > 0; power /= 10) {
-        *value++ = (char)('0' + rest / power % 10);
-    }
-    *value = '\0';
+    value[1] = '\0';
+    do { /* from the last digit to the first */
+        *value-- = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -22086,9 +22092,17 @@ typedef struct dmlops_plan_int_8 {
     int64_t items[8];
 } dmlops_plan_int_8;
 
+static inline void dmlops_plan_int_8_append(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t item) {
+    if (list->count < 8) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t place, int64_t item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22105,7 +22119,7 @@ DMLOPS_CALLED void dmlops_plan_int_8_copy(dmlops_plan_int_8* to, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_int_8_extend(
     dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
     if (count > 8 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22116,7 +22130,7 @@ DMLOPS_CALLED void dmlops_plan_int_8_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_8_fill(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, int64_t item) {
     if (count > 8 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -22177,9 +22191,17 @@ typedef struct dmlops_plan_Lookup_8 {
     dmlops_plan_Lookup items[8];
 } dmlops_plan_Lookup_8;
 
+static inline void dmlops_plan_Lookup_8_append(dmlops_planning* planning, dmlops_plan_Lookup_8* list, const dmlops_plan_Lookup* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Lookup_8_insert(dmlops_planning* planning, dmlops_plan_Lookup_8* list, int64_t place, const dmlops_plan_Lookup* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22205,9 +22227,17 @@ typedef struct dmlops_plan_int_16 {
     int64_t items[16];
 } dmlops_plan_int_16;
 
+static inline void dmlops_plan_int_16_append(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t item) {
+    if (list->count < 16) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t place, int64_t item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22224,7 +22254,7 @@ DMLOPS_CALLED void dmlops_plan_int_16_copy(dmlops_plan_int_16* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_16_extend(
     dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, const int64_t* items) {
     if (count > 16 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22235,7 +22265,7 @@ DMLOPS_CALLED void dmlops_plan_int_16_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_16_fill(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, int64_t item) {
     if (count > 16 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -22561,9 +22591,17 @@ typedef struct dmlops_plan_Tensor_16 {
     dmlops_plan_Tensor items[16];
 } dmlops_plan_Tensor_16;
 
+static inline void dmlops_plan_Tensor_16_append(dmlops_planning* planning, dmlops_plan_Tensor_16* list, const dmlops_plan_Tensor* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Tensor_16_insert(dmlops_planning* planning, dmlops_plan_Tensor_16* list, int64_t place, const dmlops_plan_Tensor* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22582,9 +22620,17 @@ typedef struct dmlops_plan_int_8_16 {
     dmlops_plan_int_8 items[16];
 } dmlops_plan_int_8_16;
 
+static inline void dmlops_plan_int_8_16_append(dmlops_planning* planning, dmlops_plan_int_8_16* list, const dmlops_plan_int_8* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_8_16_insert(dmlops_planning* planning, dmlops_plan_int_8_16* list, int64_t place, const dmlops_plan_int_8* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22603,9 +22649,17 @@ typedef struct dmlops_plan_int_64 {
     int64_t items[64];
 } dmlops_plan_int_64;
 
+static inline void dmlops_plan_int_64_append(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t item) {
+    if (list->count < 64) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
     if (list->count >= 64 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22622,7 +22676,7 @@ DMLOPS_CALLED void dmlops_plan_int_64_copy(dmlops_plan_int_64* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_64_extend(
     dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, const int64_t* items) {
     if (count > 64 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22633,7 +22687,7 @@ DMLOPS_CALLED void dmlops_plan_int_64_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, int64_t item) {
     if (count > 64 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -22663,9 +22717,17 @@ typedef struct dmlops_plan_int_32 {
     int64_t items[32];
 } dmlops_plan_int_32;
 
+static inline void dmlops_plan_int_32_append(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t item) {
+    if (list->count < 32) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22682,7 +22744,7 @@ DMLOPS_CALLED void dmlops_plan_int_32_copy(dmlops_plan_int_32* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_32_extend(
     dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
     if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22693,7 +22755,7 @@ DMLOPS_CALLED void dmlops_plan_int_32_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
     if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -22723,9 +22785,17 @@ typedef struct dmlops_plan_Activation_8 {
     dmlops_plan_Activation items[8];
 } dmlops_plan_Activation_8;
 
+static inline void dmlops_plan_Activation_8_append(dmlops_planning* planning, dmlops_plan_Activation_8* list, const dmlops_plan_Activation* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Activation_8_insert(dmlops_planning* planning, dmlops_plan_Activation_8* list, int64_t place, const dmlops_plan_Activation* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22768,9 +22838,17 @@ typedef struct dmlops_plan_int_512 {
     int64_t items[512];
 } dmlops_plan_int_512;
 
+static inline void dmlops_plan_int_512_append(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t item) {
+    if (list->count < 512) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t place, int64_t item) {
     if (list->count >= 512 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22787,7 +22865,7 @@ DMLOPS_CALLED void dmlops_plan_int_512_copy(dmlops_plan_int_512* to, const dmlop
 DMLOPS_CALLED void dmlops_plan_int_512_extend(
     dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, const int64_t* items) {
     if (count > 512 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22798,7 +22876,7 @@ DMLOPS_CALLED void dmlops_plan_int_512_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, int64_t item) {
     if (count > 512 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -22870,9 +22948,17 @@ typedef struct dmlops_plan_int_96 {
     int64_t items[96];
 } dmlops_plan_int_96;
 
+static inline void dmlops_plan_int_96_append(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t item) {
+    if (list->count < 96) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_96_insert(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t place, int64_t item) {
     if (list->count >= 96 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22889,7 +22975,7 @@ DMLOPS_CALLED void dmlops_plan_int_96_copy(dmlops_plan_int_96* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_96_extend(
     dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, const int64_t* items) {
     if (count > 96 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22900,7 +22986,7 @@ DMLOPS_CALLED void dmlops_plan_int_96_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_96_fill(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, int64_t item) {
     if (count > 96 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -22999,9 +23085,17 @@ typedef struct dmlops_plan_Pass_32 {
     dmlops_plan_Pass items[32];
 } dmlops_plan_Pass_32;
 
+static inline void dmlops_plan_Pass_32_append(dmlops_planning* planning, dmlops_plan_Pass_32* list, const dmlops_plan_Pass* item) {
+    if (list->count < 32) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23020,9 +23114,17 @@ typedef struct dmlops_plan_SumsTile_32 {
     dmlops_plan_SumsTile items[32];
 } dmlops_plan_SumsTile_32;
 
+static inline void dmlops_plan_SumsTile_32_append(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, const dmlops_plan_SumsTile* item) {
+    if (list->count < 32) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23053,9 +23155,17 @@ typedef struct dmlops_plan_Dimension_16 {
     dmlops_plan_Dimension items[16];
 } dmlops_plan_Dimension_16;
 
+static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23085,9 +23195,17 @@ typedef struct dmlops_plan_Switch_8 {
     dmlops_plan_Switch items[8];
 } dmlops_plan_Switch_8;
 
+static inline void dmlops_plan_Switch_8_append(dmlops_planning* planning, dmlops_plan_Switch_8* list, const dmlops_plan_Switch* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Switch_8_insert(dmlops_planning* planning, dmlops_plan_Switch_8* list, int64_t place, const dmlops_plan_Switch* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23106,9 +23224,17 @@ typedef struct dmlops_plan_Number_32 {
     dmlops_plan_Number items[32];
 } dmlops_plan_Number_32;
 
+static inline void dmlops_plan_Number_32_append(dmlops_planning* planning, dmlops_plan_Number_32* list, const dmlops_plan_Number* item) {
+    if (list->count < 32) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23170,9 +23296,17 @@ typedef struct dmlops_plan_GatherLookup_8 {
     dmlops_plan_GatherLookup items[8];
 } dmlops_plan_GatherLookup_8;
 
+static inline void dmlops_plan_GatherLookup_8_append(dmlops_planning* planning, dmlops_plan_GatherLookup_8* list, const dmlops_plan_GatherLookup* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_GatherLookup_8_insert(dmlops_planning* planning, dmlops_plan_GatherLookup_8* list, int64_t place, const dmlops_plan_GatherLookup* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23200,9 +23334,17 @@ typedef struct dmlops_plan_Loop_16 {
     dmlops_plan_Loop items[16];
 } dmlops_plan_Loop_16;
 
+static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23500,9 +23642,17 @@ typedef struct dmlops_plan_ScatterLookup_8 {
     dmlops_plan_ScatterLookup items[8];
 } dmlops_plan_ScatterLookup_8;
 
+static inline void dmlops_plan_ScatterLookup_8_append(dmlops_planning* planning, dmlops_plan_ScatterLookup_8* list, const dmlops_plan_ScatterLookup* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_insert(dmlops_planning* planning, dmlops_plan_ScatterLookup_8* list, int64_t place, const dmlops_plan_ScatterLookup* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23586,9 +23736,17 @@ typedef struct dmlops_plan_int_8_4 {
     dmlops_plan_int_8 items[4];
 } dmlops_plan_int_8_4;
 
+static inline void dmlops_plan_int_8_4_append(dmlops_planning* planning, dmlops_plan_int_8_4* list, const dmlops_plan_int_8* item) {
+    if (list->count < 4) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_plan_int_8_4* list, int64_t place, const dmlops_plan_int_8* item) {
     if (list->count >= 4 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23600,6 +23758,449 @@ DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_
 DMLOPS_CALLED void dmlops_plan_int_8_4_copy(dmlops_plan_int_8_4* to, const dmlops_plan_int_8_4* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) {
+    record->is_double = 0;
+    record->tensors.count = 0;
+    record->kept_sizes.count = 0;
+    record->lists.count = 0;
+    record->elements.count = 0;
+    record->numbers.count = 0;
+    record->bounds.count = 0;
+    record->activations.count = 0;
+    record->factors.applies = 0;
+    record->factors.left.count = 0;
+    record->factors.right.count = 0;
+    record->factors.left_less.count = 0;
+    record->factors.right_less.count = 0;
+    record->factors.lessens_left = 0;
+    record->factors.lessens_right = 0;
+    record->factors.depth = 0;
+    record->factors.window.sizes.count = 0;
+    record->factors.window.groups = 0;
+    record->factors.window.axes.count = 0;
+    record->factors.window.left_first.count = 0;
+    record->factors.window.left_taps.count = 0;
+    record->factors.window.right_first.count = 0;
+    record->factors.window.right_steps.count = 0;
+    record->factors.window.right_taps.count = 0;
+    record->factors.window.right_divisors.count = 0;
+    record->sliding.places.count = 0;
+    record->sliding.sizes.count = 0;
+    record->sliding.axes.count = 0;
+    record->sliding.window.first.count = 0;
+    record->sliding.window.steps.count = 0;
+    record->sliding.window.taps.count = 0;
+    record->sliding.window.limits.count = 0;
+    record->sliding.counted.first.count = 0;
+    record->sliding.counted.steps.count = 0;
+    record->sliding.counted.taps.count = 0;
+    record->sliding.counted.limits.count = 0;
+    record->attention.query.tensor = 0;
+    record->attention.query.first.count = 0;
+    record->attention.query.batch.count = 0;
+    record->attention.query.head.count = 0;
+    record->attention.query.row.count = 0;
+    record->attention.query.element.count = 0;
+    record->attention.query.limits.count = 0;
+    record->attention.key.tensor = 0;
+    record->attention.key.first.count = 0;
+    record->attention.key.batch.count = 0;
+    record->attention.key.head.count = 0;
+    record->attention.key.row.count = 0;
+    record->attention.key.element.count = 0;
+    record->attention.key.limits.count = 0;
+    record->attention.value.tensor = 0;
+    record->attention.value.first.count = 0;
+    record->attention.value.batch.count = 0;
+    record->attention.value.head.count = 0;
+    record->attention.value.row.count = 0;
+    record->attention.value.element.count = 0;
+    record->attention.value.limits.count = 0;
+    record->attention.output.tensor = 0;
+    record->attention.output.first.count = 0;
+    record->attention.output.batch.count = 0;
+    record->attention.output.head.count = 0;
+    record->attention.output.row.count = 0;
+    record->attention.output.element.count = 0;
+    record->attention.output.limits.count = 0;
+    record->attention.key_before.tensor = 0;
+    record->attention.key_before.first.count = 0;
+    record->attention.key_before.batch.count = 0;
+    record->attention.key_before.head.count = 0;
+    record->attention.key_before.row.count = 0;
+    record->attention.key_before.element.count = 0;
+    record->attention.key_before.limits.count = 0;
+    record->attention.value_before.tensor = 0;
+    record->attention.value_before.first.count = 0;
+    record->attention.value_before.batch.count = 0;
+    record->attention.value_before.head.count = 0;
+    record->attention.value_before.row.count = 0;
+    record->attention.value_before.element.count = 0;
+    record->attention.value_before.limits.count = 0;
+    record->attention.key_stored.tensor = 0;
+    record->attention.key_stored.first.count = 0;
+    record->attention.key_stored.batch.count = 0;
+    record->attention.key_stored.head.count = 0;
+    record->attention.key_stored.row.count = 0;
+    record->attention.key_stored.element.count = 0;
+    record->attention.key_stored.limits.count = 0;
+    record->attention.value_stored.tensor = 0;
+    record->attention.value_stored.first.count = 0;
+    record->attention.value_stored.batch.count = 0;
+    record->attention.value_stored.head.count = 0;
+    record->attention.value_stored.row.count = 0;
+    record->attention.value_stored.element.count = 0;
+    record->attention.value_stored.limits.count = 0;
+    record->attention.shared = 0;
+    record->reduced.count = 0;
+    record->sums.count = 0;
+    record->separable.rank = 0;
+    record->separable.applies.count = 0;
+    record->covering.count = 0;
+    record->terms.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Map_empty(dmlops_plan_Map* record) {
+    record->is_aligned = 0;
+    record->over = 0;
+    record->single = 0;
+    record->blocked = 0;
+    record->tensors.count = 0;
+    record->switches.count = 0;
+    record->elements.count = 0;
+    record->scalars.count = 0;
+    record->arrays.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->indices.macro = NULL;
+    record->indices.buffer.member = 0;
+    record->indices.buffer.entry = 0;
+    record->indices.is_present = 0;
+    record->indices.bits = 0;
+    record->indices.is_float = 0;
+    record->indices.is_signed = 0;
+    record->indices.as_bits = 0;
+    record->indices.is_limited = 0;
+    record->indices.is_output = 0;
+    record->indices.is_held = 0;
+    record->indices.sizes.count = 0;
+    record->indices.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->input_bytes = 0;
+    record->indices_bytes = 0;
+    record->output_bytes = 0;
+    record->movement.strides.count = 0;
+    record->movement.steps.count = 0;
+    record->movement.lookups.count = 0;
+    record->movement.is_followed = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->coordinates.macro = NULL;
+    record->coordinates.buffer.member = 0;
+    record->coordinates.buffer.entry = 0;
+    record->coordinates.is_present = 0;
+    record->coordinates.bits = 0;
+    record->coordinates.is_float = 0;
+    record->coordinates.is_signed = 0;
+    record->coordinates.as_bits = 0;
+    record->coordinates.is_limited = 0;
+    record->coordinates.is_output = 0;
+    record->coordinates.is_held = 0;
+    record->coordinates.sizes.count = 0;
+    record->coordinates.strides.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
+    record->state.macro = NULL;
+    record->state.buffer.member = 0;
+    record->state.buffer.entry = 0;
+    record->state.is_present = 0;
+    record->state.bits = 0;
+    record->state.is_float = 0;
+    record->state.is_signed = 0;
+    record->state.as_bits = 0;
+    record->state.is_limited = 0;
+    record->state.is_output = 0;
+    record->state.is_held = 0;
+    record->state.sizes.count = 0;
+    record->state.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->next_state.macro = NULL;
+    record->next_state.buffer.member = 0;
+    record->next_state.buffer.entry = 0;
+    record->next_state.is_present = 0;
+    record->next_state.bits = 0;
+    record->next_state.is_float = 0;
+    record->next_state.is_signed = 0;
+    record->next_state.as_bits = 0;
+    record->next_state.is_limited = 0;
+    record->next_state.is_output = 0;
+    record->next_state.is_held = 0;
+    record->next_state.sizes.count = 0;
+    record->next_state.strides.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->axes.count = 0;
+    record->is_each = 0;
+    record->chooses = 0;
+    record->shifts = 0;
+    record->switches.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->axis = 0;
+    record->decreasing = 0;
+    record->exclusive = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Segments_empty(dmlops_plan_Segments* record) {
+    record->length = 0;
+    record->segment = 0;
+    record->source.start = 0;
+    record->source.step = 0;
+    record->target.start = 0;
+    record->target.step = 0;
+    record->is_exclusive = 0;
+    record->lines = 0;
+    record->items = 0;
+    record->vector = 0;
+    record->totals = 0;
+    record->started = 0;
+    record->waits = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->indices.macro = NULL;
+    record->indices.buffer.member = 0;
+    record->indices.buffer.entry = 0;
+    record->indices.is_present = 0;
+    record->indices.bits = 0;
+    record->indices.is_float = 0;
+    record->indices.is_signed = 0;
+    record->indices.as_bits = 0;
+    record->indices.is_limited = 0;
+    record->indices.is_output = 0;
+    record->indices.is_held = 0;
+    record->indices.sizes.count = 0;
+    record->indices.strides.count = 0;
+    record->updates.macro = NULL;
+    record->updates.buffer.member = 0;
+    record->updates.buffer.entry = 0;
+    record->updates.is_present = 0;
+    record->updates.bits = 0;
+    record->updates.is_float = 0;
+    record->updates.is_signed = 0;
+    record->updates.as_bits = 0;
+    record->updates.is_limited = 0;
+    record->updates.is_output = 0;
+    record->updates.is_held = 0;
+    record->updates.sizes.count = 0;
+    record->updates.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->movement.strides.count = 0;
+    record->movement.steps.count = 0;
+    record->movement.lookups.count = 0;
+    record->movement.is_followed = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->indices.macro = NULL;
+    record->indices.buffer.member = 0;
+    record->indices.buffer.entry = 0;
+    record->indices.is_present = 0;
+    record->indices.bits = 0;
+    record->indices.is_float = 0;
+    record->indices.is_signed = 0;
+    record->indices.as_bits = 0;
+    record->indices.is_limited = 0;
+    record->indices.is_output = 0;
+    record->indices.is_held = 0;
+    record->indices.sizes.count = 0;
+    record->indices.strides.count = 0;
+    record->axis = 0;
+    record->count = 0;
+    record->largest = 0;
 }
 
 DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
@@ -23672,16 +24273,19 @@ static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
 
 static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* words, int64_t count) {
     uint32_t* to = &planning->next.constants[planning->next.constant_count];
+    uint64_t bits = 0;
     if (count > (int64_t)DMLOPS_MAX_CONSTANTS - (int64_t)planning->next.constant_count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
         return;
     }
     for (int64_t i = 0; i < count; ++i) {
+        to[i] = (uint32_t)words[i];
+        bits |= (uint64_t)words[i];
+    }
+    for (int64_t i = 0; bits > UINT32_MAX && i < count; ++i) {
         if (words[i] < 0 || words[i] > (int64_t)UINT32_MAX) {
             dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, words[i]);
-            return;
         }
-        to[i] = (uint32_t)words[i];
     }
     planning->next.constant_count += (uint32_t)count;
 }
@@ -24161,6 +24765,7 @@ DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output);
+DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result);
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
@@ -24667,7 +25272,7 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
         const int64_t step = inner->strides.items[each_2];
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
+        dmlops_plan_int_16_append(planning, &made_1, dmlops_multiply(inner->size, step));
     }
     return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
@@ -24688,7 +25293,7 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
                 dmlops_plan_int_16_copy(&made_2.strides, &loop->strides);
                 found.items[dmlops_item(planning, -1, found.count)] = made_2;
             } else {
-                dmlops_plan_Loop_16_insert(planning, &found, found.count, loop);
+                dmlops_plan_Loop_16_append(planning, &found, loop);
             }
         }
     }
@@ -24761,7 +25366,7 @@ DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
         const int64_t stride = loop->strides.items[each_2];
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
+        dmlops_plan_int_16_append(planning, &made_1, dmlops_multiply(step, stride));
     }
     result->size = dmlops_divide(loop->size, step);
     dmlops_plan_int_16_copy(&result->strides, &made_1);
@@ -24794,11 +25399,11 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < loop->strides.count; ++each_3) {
             const int64_t stride = loop->strides.items[each_3];
-            dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_modulo(stride, INT64_C(4294967296)));
+            dmlops_plan_int_16_append(planning, &made_2, dmlops_modulo(stride, INT64_C(4294967296)));
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, loop->size, &made_2, &made_4);
-        dmlops_plan_Dimension_16_insert(planning, result, result->count, &made_4);
+        dmlops_plan_Dimension_16_append(planning, result, &made_4);
     }
     return;
 }
@@ -24813,7 +25418,7 @@ DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_p
         made_2.count = 0;
         dmlops_plan_Dimension made_3;
         dmlops_plan_dimension(planning, size, &made_2, &made_3);
-        dmlops_plan_Dimension_16_insert(planning, result, result->count, &made_3);
+        dmlops_plan_Dimension_16_append(planning, result, &made_3);
     }
     return;
 }
@@ -24824,7 +25429,7 @@ DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, 
     dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, stride);
+        dmlops_plan_int_16_append(planning, &made_1, stride);
     }
     result->size = 1;
     dmlops_plan_int_16_copy(&result->strides, &made_1);
@@ -24889,13 +25494,13 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
             made_1.count = 0;
             for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
                 const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-                dmlops_plan_int_16_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
-                    place, tensor->strides.count)]);
+                dmlops_plan_int_16_append(planning, &made_1, tensor->strides.items[dmlops_item(planning, place,
+                    tensor->strides.count)]);
             }
             dmlops_plan_Loop made_3;
             made_3.size = size;
             dmlops_plan_int_16_copy(&made_3.strides, &made_1);
-            dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+            dmlops_plan_Loop_16_append(planning, &loops, &made_3);
         }
     }
     dmlops_plan_Loop_16 made_4;
@@ -24904,7 +25509,7 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     if (loops.count == 0) {
         dmlops_plan_Loop made_5;
         dmlops_plan_lone(planning, tensors->count, 1, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
     return;
@@ -24957,10 +25562,10 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_64_extend(planning, &limits, view->limits.count, view->limits.items);
     dmlops_plan_int_8_4 steps;
     steps.count = 0;
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->batch);
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->head);
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->row);
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->element);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->batch);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->head);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->row);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->element);
     for (int64_t d = 0; d < limits.count; ++d) {
         const int64_t limit = limits.items[d];
         int64_t least = view->first.items[dmlops_item(planning, d, view->first.count)];
@@ -24988,14 +25593,13 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result) {
     result->count = 0;
-    dmlops_plan_int_64_insert(planning, result, result->count, dmlops_plan_offset_of(planning, &view->first,
-        &tensor->strides));
-    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 0, sizes->count)] >
-        1) ? dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
-    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 1, sizes->count)] >
-        1) ? dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
-    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 2, sizes->count)] >
-        1) ? dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
+    dmlops_plan_int_64_append(planning, result, dmlops_plan_offset_of(planning, &view->first, &tensor->strides));
+    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ?
+        dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
+    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ?
+        dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
+    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ?
+        dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
     return;
 }
 
@@ -25099,10 +25703,10 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result) {
     result->count = 0;
-    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, result, result->count, rows);
-    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    dmlops_plan_int_8_append(planning, result, rows);
+    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 3, sizes->count)]);
     return;
 }
 
@@ -25114,7 +25718,7 @@ DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_
     for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
         const int64_t place = view->first.items[each_1];
         const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
-        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(begin, step)));
+        dmlops_plan_int_8_append(planning, &first, dmlops_add(place, dmlops_multiply(begin, step)));
     }
     *result = *view;
     result->first = first;
@@ -25187,11 +25791,11 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
         sizes->count)], begin));
     dmlops_plan_int_64 found;
     found.count = 0;
-    dmlops_plan_int_64_insert(planning, &found, found.count, dmlops_subtract(first, dmlops_multiply(begin, row)));
-    dmlops_plan_int_64_insert(planning, &found, found.count, dmlops_plan_times(planning, head,
-        sizes->items[dmlops_item(planning, 1, sizes->count)]));
-    dmlops_plan_int_64_insert(planning, &found, found.count, head);
-    dmlops_plan_int_64_insert(planning, &found, found.count, row);
+    dmlops_plan_int_64_append(planning, &found, dmlops_subtract(first, dmlops_multiply(begin, row)));
+    dmlops_plan_int_64_append(planning, &found, dmlops_plan_times(planning, head, sizes->items[dmlops_item(planning, 1,
+        sizes->count)]));
+    dmlops_plan_int_64_append(planning, &found, head);
+    dmlops_plan_int_64_append(planning, &found, row);
     if (source != -1) {
         dmlops_plan_int_64 made_1;
         dmlops_plan_rows_in(planning, view, &tensors->items[dmlops_item(planning, source, tensors->count)], sizes,
@@ -25201,7 +25805,7 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
     result->count = 0;
     for (int64_t each_2 = 0; each_2 < found.count; ++each_2) {
         const int64_t place = found.items[each_2];
-        dmlops_plan_int_64_insert(planning, result, result->count, dmlops_modulo(place, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, result, dmlops_modulo(place, INT64_C(4294967296)));
     }
     return;
 }
@@ -25229,10 +25833,10 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, begin);
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
+    dmlops_plan_int_64_append(planning, &made_2, begin);
+    dmlops_plan_int_64_append(planning, &made_2, 0);
+    dmlops_plan_int_64_append(planning, &made_2, 0);
+    dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
     dmlops_plan_int_64 made_3;
     dmlops_plan_place_of(planning, &views->key, sources->key, tensors, key, dmlops_multiply(each,
@@ -25254,10 +25858,10 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_extend(planning, &places, made_7.count, made_7.items);
     dmlops_plan_int_64 made_8;
     made_8.count = 0;
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, dmlops_divide(first_part, 4));
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
+    dmlops_plan_int_64_append(planning, &made_8, dmlops_divide(first_part, 4));
+    dmlops_plan_int_64_append(planning, &made_8, 0);
+    dmlops_plan_int_64_append(planning, &made_8, 0);
+    dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_extend(planning, &places, made_8.count, made_8.items);
     dmlops_plan_int_64 made_9;
     dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, key, 0, none, &made_9);
@@ -25821,7 +26425,7 @@ DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_p
     step.count = 0;
     for (int64_t d = 0; d < sizes->count; ++d) {
         const int64_t size = sizes->items[d];
-        dmlops_plan_int_8_insert(planning, &step, step.count, (is_along && (d == 0)) ? 1 : size);
+        dmlops_plan_int_8_append(planning, &step, (is_along && (d == 0)) ? 1 : size);
     }
     *result = step;
     return;
@@ -26118,7 +26722,7 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
         const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_insert(planning, &words, words.count, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
+        dmlops_plan_int_8_append(planning, &words, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
             dmlops_plan_counted(planning, entry));
     }
     dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, words.count), 0);
@@ -26241,13 +26845,13 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
             memset(result, 0, sizeof *result);
             return;
         }
-        dmlops_plan_int_32_insert(planning, &words, words.count, activation->kind);
-        dmlops_plan_int_32_insert(planning, &words, words.count, activation->parameter0);
-        dmlops_plan_int_32_insert(planning, &words, words.count, activation->parameter1);
-        dmlops_plan_int_32_insert(planning, &words, words.count, 0);
+        dmlops_plan_int_32_append(planning, &words, activation->kind);
+        dmlops_plan_int_32_append(planning, &words, activation->parameter0);
+        dmlops_plan_int_32_append(planning, &words, activation->parameter1);
+        dmlops_plan_int_32_append(planning, &words, 0);
     }
     while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (words.count < 4))) {
-        dmlops_plan_int_32_insert(planning, &words, words.count, 0);
+        dmlops_plan_int_32_append(planning, &words, 0);
     }
     dmlops_plan_int_32_copy(&result->words, &words);
     result->kinds = kinds;
@@ -26304,7 +26908,7 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
         const int64_t divisors = shader->divisors.items[each_4];
         for (int64_t d = 0; d < 8; ++d) {
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_plan_reciprocal(planning,
+            dmlops_plan_int_512_append(planning, &lists, dmlops_plan_reciprocal(planning,
                 lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d), lists.count)]));
         }
     }
@@ -26318,12 +26922,12 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < firsts->count; ++each_5) {
         const int64_t first = firsts->items[each_5];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
+        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_counted(planning, first));
     }
     for (int64_t place = 0; place < told->numbers.count; ++place) {
         const int64_t number = told->numbers.items[place];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, (((shader->float_numbers >> place) & 1) == 1) ?
-            number : dmlops_plan_counted(planning, number));
+        dmlops_plan_int_64_append(planning, &scalars, (((shader->float_numbers >> place) & 1) == 1) ? number :
+            dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_512_copy(&result->lists, &lists);
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
@@ -26406,6 +27010,17 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
     return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
 }
 
+/* Whether the taps come in the order in which they lie on the right factor. */
+DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    int made_1 = 1;
+    for (int64_t each_2 = 0; each_2 < window->right_first.count; ++each_2) {
+        const int64_t first = window->right_first.items[each_2];
+        const int64_t tap = window->right_taps.items[dmlops_item(planning, each_2, window->right_taps.count)];
+        made_1 = made_1 && (tap >= first);
+    }
+    return made_1;
+}
+
 /* The same window with its taps in the order in which they lie on the right factor. */
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result) {
@@ -26428,17 +27043,15 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
         int64_t moved = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d, window->sizes.count)],
             1) : 0;
         int64_t way = (tap < 0) ? -1 : 1;
-        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(moved, tap)));
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_add(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
-            dmlops_multiply(moved, tap)));
-        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_add(first.items[dmlops_item(planning, d,
-            first.count)], dmlops_multiply(way, tap)));
-        dmlops_plan_int_8_insert(planning, &left_first, left_first.count,
-            dmlops_add(window->left_first.items[dmlops_item(planning, d, window->left_first.count)],
-            dmlops_multiply(moved, left_tap)));
-        dmlops_plan_int_8_insert(planning, &left_taps, left_taps.count,
-            dmlops_add(left_first.items[dmlops_item(planning, d, left_first.count)], dmlops_multiply(way, left_tap)));
+        dmlops_plan_int_8_append(planning, &first, dmlops_add(place, dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_append(planning, &steps, dmlops_add(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_append(planning, &taps, dmlops_add(first.items[dmlops_item(planning, d, first.count)],
+            dmlops_multiply(way, tap)));
+        dmlops_plan_int_8_append(planning, &left_first, dmlops_add(window->left_first.items[dmlops_item(planning, d,
+            window->left_first.count)], dmlops_multiply(moved, left_tap)));
+        dmlops_plan_int_8_append(planning, &left_taps, dmlops_add(left_first.items[dmlops_item(planning, d,
+            left_first.count)], dmlops_multiply(way, left_tap)));
     }
     *result = *window;
     result->left_first = left_first;
@@ -26670,8 +27283,8 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     int is_down = dmlops_plan_is_stored_down(planning, told, shader, row_axis, rows, run);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, column_axis);
+    dmlops_plan_int_8_append(planning, &made_1, row_axis);
+    dmlops_plan_int_8_append(planning, &made_1, column_axis);
     dmlops_plan_int_8 made_2;
     dmlops_plan_boxed(planning, output, &made_1, &factors->window, &made_2);
     dmlops_plan_Side made_3;
@@ -26751,7 +27364,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int64_t groups = dmlops_max(window->groups, 1);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
+    dmlops_plan_int_8_append(planning, &made_1, row_axis);
     dmlops_plan_int_8 sizes;
     dmlops_plan_boxed(planning, output, &made_1, window, &sizes);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
@@ -26783,10 +27396,10 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_tap_step(planning, window, left, &tap);
     dmlops_plan_int_64 others;
     others.count = 0;
-    dmlops_plan_int_64_insert(planning, &others, others.count, row_step);
-    dmlops_plan_int_64_insert(planning, &others, others.count, tap.step);
-    dmlops_plan_int_64_insert(planning, &others, others.count, dmlops_plan_first_of(planning, window, left));
-    dmlops_plan_int_64_insert(planning, &others, others.count, matrix_step);
+    dmlops_plan_int_64_append(planning, &others, row_step);
+    dmlops_plan_int_64_append(planning, &others, tap.step);
+    dmlops_plan_int_64_append(planning, &others, dmlops_plan_first_of(planning, window, left));
+    dmlops_plan_int_64_append(planning, &others, matrix_step);
     int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
     for (int64_t each_4 = 0; each_4 < others.count; ++each_4) {
         const int64_t other = others.items[each_4];
@@ -26906,7 +27519,7 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, (d == axis) ? stride : 0);
+        dmlops_plan_int_8_append(planning, &made_1, (d == axis) ? stride : 0);
     }
     dmlops_plan_padded(planning, &made_1, result);
     return;
@@ -26985,7 +27598,7 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
         for (int64_t d = 0; d < right->strides.count; ++d) {
             const int64_t stride = right->strides.items[d];
             if (d >= behind) {
-                dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+                dmlops_plan_int_8_append(planning, &strides, stride);
             }
         }
         dmlops_plan_int_96 made_1;
@@ -27017,14 +27630,14 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     left_steps.count = 0;
     for (int64_t d = 0; d < window->right_first.count; ++d) {
         const int64_t first = window->right_first.items[d];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
-        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, window, d));
-        dmlops_plan_int_8_insert(planning, &taps, taps.count,
+        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], first));
+        dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
+        dmlops_plan_int_8_append(planning, &taps,
             dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
             window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
             window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        dmlops_plan_int_8_insert(planning, &left_steps, left_steps.count,
+        dmlops_plan_int_8_append(planning, &left_steps,
             dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
             window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
             left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
@@ -27034,22 +27647,22 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     for (int64_t d = 0; d < right->sizes.count; ++d) {
         const int64_t size = right->sizes.items[d];
         if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+            dmlops_plan_int_8_append(planning, &limits, size);
         }
     }
     dmlops_plan_int_96 words;
     words.count = 0;
     dmlops_plan_int_8_16 lists;
     lists.count = 0;
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->sizes);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_first);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, strides);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_divisors);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
+    dmlops_plan_int_8_16_append(planning, &lists, &steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &taps);
+    dmlops_plan_int_8_16_append(planning, &lists, &limits);
+    dmlops_plan_int_8_16_append(planning, &lists, strides);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
+    dmlops_plan_int_8_16_append(planning, &lists, &periods);
+    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
     for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
         const dmlops_plan_int_8* entries = &lists.items[each_1];
         dmlops_plan_int_8 made_2;
@@ -27070,13 +27683,12 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     if (factors->window.sizes.count > 0) {
         dmlops_plan_int_64 made_1;
         made_1.count = 0;
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, factors->depth);
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_plan_element_count(planning,
-            &factors->window.sizes));
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_modulo(first, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, &made_1, factors->depth);
+        dmlops_plan_int_64_append(planning, &made_1, dmlops_plan_element_count(planning, &factors->window.sizes));
+        dmlops_plan_int_64_append(planning, &made_1, dmlops_modulo(first, INT64_C(4294967296)));
         dmlops_plan_int_64_copy(&tap, &made_1);
-        dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->tap.step, INT64_C(4294967296)));
-        dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->tap.step, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
     dmlops_plan_tapped_params(planning, told, shader, found, common, groups, &tap, result);
     return;
@@ -27092,13 +27704,13 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
         const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_modulo(step, INT64_C(4294967296)));
+        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
     }
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
     for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
         const int64_t step = found->right.steps.items[each_4];
-        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
+        dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
     }
     result->sizes = found->sizes;
     result->leftSteps = made_1;
@@ -27147,7 +27759,7 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
     }
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
-        dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
+        dmlops_plan_int_64_append(planning, &firsts, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
             dmlops_plan_int_8 made_1;
@@ -27508,7 +28120,7 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
             const int64_t size = right->sizes.items[later];
             stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
         }
-        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        dmlops_plan_int_8_append(planning, &strides, stride);
     }
     *result = strides;
     return;
@@ -27676,11 +28288,11 @@ DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const d
     int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
     dmlops_plan_int_64 tap;
     tap.count = 0;
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, order->padded);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, places);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, sums_words));
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
+    dmlops_plan_int_64_append(planning, &tap, order->padded);
+    dmlops_plan_int_64_append(planning, &tap, places);
+    dmlops_plan_int_64_append(planning, &tap, dmlops_multiply(4, sums_words));
+    dmlops_plan_int_64_append(planning, &tap, 0);
+    dmlops_plan_int_64_append(planning, &tap, made->left.matrix);
     dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups, &tap, result);
     return;
 }
@@ -27786,7 +28398,7 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
         if (d == axis) {
             stride = side->is_along ? pitch : 1;
         }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
+        dmlops_plan_int_8_append(planning, &steps, stride);
     }
     result->steps = steps;
     result->depth = side->is_along ? 1 : pitch;
@@ -28247,7 +28859,7 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, item);
+        dmlops_plan_Pass_32_append(planning, &made_1, item);
     }
     return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
@@ -28296,15 +28908,15 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
             made_2.writes = writes;
             made_2.outputs = written;
             made_2.reads = reads;
-            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
+            dmlops_plan_Pass_32_append(planning, &passes, &made_2);
         } else {
             if ((one->outputs & written) != 0) {
                 dmlops_plan_Pass made_3;
                 made_3 = *one;
                 made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
-                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_3);
+                dmlops_plan_Pass_32_append(planning, &passes, &made_3);
             } else {
-                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+                dmlops_plan_Pass_32_append(planning, &passes, one);
             }
         }
     }
@@ -28373,14 +28985,14 @@ DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const d
     int64_t first, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 told;
     told.count = 0;
-    dmlops_plan_int_8_insert(planning, &told, told.count, first);
-    dmlops_plan_int_8_insert(planning, &told, told.count, selection->rows);
-    dmlops_plan_int_8_insert(planning, &told, told.count, selection->blocks);
-    dmlops_plan_int_8_insert(planning, &told, told.count, selection->coordinates);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
+    dmlops_plan_int_8_append(planning, &told, first);
+    dmlops_plan_int_8_append(planning, &told, selection->rows);
+    dmlops_plan_int_8_append(planning, &told, selection->blocks);
+    dmlops_plan_int_8_append(planning, &told, selection->coordinates);
+    dmlops_plan_int_8_append(planning, &told, 0);
+    dmlops_plan_int_8_append(planning, &told, 0);
+    dmlops_plan_int_8_append(planning, &told, 0);
+    dmlops_plan_int_8_append(planning, &told, 0);
     *result = told;
     return;
 }
@@ -28402,7 +29014,7 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     every.count = 0;
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_insert(planning, &every, every.count, item);
+        dmlops_plan_Pass_32_append(planning, &every, item);
     }
     int64_t there = dmlops_plan_present(planning, &told->tensors);
     int64_t led = dmlops_plan_leading(planning, &every, there);
@@ -28460,7 +29072,7 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     for (int64_t each_11 = 0; each_11 < every.count; ++each_11) {
         const dmlops_plan_Pass* one = &every.items[each_11];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+            dmlops_plan_Pass_32_append(planning, &passes, one);
         }
     }
     if (shader->sums.count > 0) {
@@ -28475,7 +29087,7 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
             const dmlops_plan_Pass* one = &passes.items[each_14];
             dmlops_plan_Pass made_15;
             dmlops_plan_with_totals(planning, shader, one, &made_15);
-            dmlops_plan_Pass_32_insert(planning, &made_13, made_13.count, &made_15);
+            dmlops_plan_Pass_32_append(planning, &made_13, &made_15);
         }
         dmlops_plan_Pass_32_copy(&passes, &made_13);
     }
@@ -28485,7 +29097,7 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Pass* one = &passes.items[each_16];
         dmlops_plan_SumsTile made_17;
         dmlops_plan_shared_tile(planning, told, shader, one, &made_17);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_17);
+        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_17);
     }
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
     dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
@@ -28553,7 +29165,7 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
         const dmlops_plan_Pass* one = &needed->items[each_1];
         int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
         if (place == -1) {
-            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+            dmlops_plan_Pass_32_append(planning, &passes, one);
         } else {
             if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
                 const dmlops_plan_SumsPass * sums = &shader->sums.items[dmlops_item(planning, place,
@@ -28570,7 +29182,7 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
                 made_2.box_list = -1;
                 made_2.box_tensor = -1;
                 made_2.apart = -1;
-                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
+                dmlops_plan_Pass_32_append(planning, &passes, &made_2);
             }
         }
     }
@@ -28875,7 +29487,7 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < dmlops_clip(last, tensor->strides.count); ++each_2) {
         const int64_t item = tensor->strides.items[each_2];
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, item);
+        dmlops_plan_int_64_append(planning, &made_1, item);
     }
     dmlops_plan_int_64_extend(planning, &others, made_1.count, made_1.items);
     int64_t vector = dmlops_plan_vector_width(planning, tensor->bits, tensor->sizes.items[dmlops_item(planning, last,
@@ -28949,7 +29561,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     rest.number = dmlops_add(one->number, 1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
+    dmlops_plan_int_8_append(planning, &made_2, 1);
     dmlops_plan_Threads made_3;
     made_3.threads = threads;
     made_3.in_group = threads;
@@ -28966,8 +29578,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     for (int64_t place = 0; place < 2; ++place) {
         dmlops_plan_int_8 table;
         table.count = 0;
-        dmlops_plan_int_8_insert(planning, &table, table.count, (place == 1) ? selection->blocks : selection->rows);
-        dmlops_plan_int_8_insert(planning, &table, table.count, selection->coordinates);
+        dmlops_plan_int_8_append(planning, &table, (place == 1) ? selection->blocks : selection->rows);
+        dmlops_plan_int_8_append(planning, &table, selection->coordinates);
         dmlops_plan_Pass finding;
         finding = *one;
         finding.number = dmlops_add(selected->number, place);
@@ -29093,7 +29705,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
         const int64_t place = order.items[each_1];
         if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
-            dmlops_plan_int_64_insert(planning, &outer, outer.count, output->strides.items[dmlops_item(planning, place,
+            dmlops_plan_int_64_append(planning, &outer, output->strides.items[dmlops_item(planning, place,
                 output->strides.count)]);
         }
     }
@@ -29110,17 +29722,17 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
         row.count = 0;
         for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
-            dmlops_plan_int_16_insert(planning, &row, row.count, tensor->strides.items[dmlops_item(planning, place,
+            dmlops_plan_int_16_append(planning, &row, tensor->strides.items[dmlops_item(planning, place,
                 tensor->strides.count)]);
         }
         for (int64_t each_3 = 0; each_3 < told->arrays.count; ++each_3) {
             const dmlops_plan_int_8* array = &told->arrays.items[each_3];
-            dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
-                array->items[dmlops_item(planning, place, array->count)]));
+            dmlops_plan_int_16_append(planning, &row, dmlops_plan_integer(planning, array->items[dmlops_item(planning,
+                place, array->count)]));
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
-        dmlops_plan_Dimension_16_insert(planning, &found, found.count, &made_4);
+        dmlops_plan_Dimension_16_append(planning, &found, &made_4);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
@@ -29130,7 +29742,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < told->scalars.count; ++each_5) {
         const dmlops_plan_Number* number = &told->scalars.items[each_5];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
+        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
     }
     dmlops_plan_int_8 made_6;
     made_6.count = 0;
@@ -29189,19 +29801,18 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
             int is_blocked = ((told->blocked >> place) & 1) == 1;
             int64_t stride = (tensor->is_present && !is_single) ? tensor->strides.items[dmlops_item(planning, axis,
                 tensor->strides.count)] : 0;
-            dmlops_plan_int_16_insert(planning, &between, between.count, is_blocked ? stride : dmlops_multiply(block,
-                stride));
-            dmlops_plan_int_16_insert(planning, &within, within.count, is_blocked ? 0 : stride);
+            dmlops_plan_int_16_append(planning, &between, is_blocked ? stride : dmlops_multiply(block, stride));
+            dmlops_plan_int_16_append(planning, &within, is_blocked ? 0 : stride);
         }
         dmlops_plan_Loop made_1;
         made_1.size = dmlops_divide(size, block);
         dmlops_plan_int_16_copy(&made_1.strides, &between);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_1);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_1);
         if (block > 1) {
             dmlops_plan_Loop made_2;
             made_2.size = block;
             dmlops_plan_int_16_copy(&made_2.strides, &within);
-            dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+            dmlops_plan_Loop_16_append(planning, &loops, &made_2);
         }
     }
     dmlops_plan_Loop_16 made_3;
@@ -29210,7 +29821,7 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
     if (loops.count == 0) {
         dmlops_plan_Loop made_4;
         dmlops_plan_lone(planning, told->tensors.count, 1, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
     return;
@@ -29265,25 +29876,25 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Loop down;
     dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
     if (down.size > 1) {
-        dmlops_plan_Loop_16_insert(planning, &found, found.count, &down);
+        dmlops_plan_Loop_16_append(planning, &found, &down);
     }
     dmlops_plan_Loop across;
     dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
     if (across.size > 1) {
-        dmlops_plan_Loop_16_insert(planning, &found, found.count, &across);
+        dmlops_plan_Loop_16_append(planning, &found, &across);
     }
     dmlops_plan_Loop made_1;
     dmlops_plan_in_steps(planning, other, vector, &made_1);
     dmlops_plan_Loop made_2;
     made_2.size = high;
     dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
-    dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_2);
+    dmlops_plan_Loop_16_append(planning, &found, &made_2);
     dmlops_plan_Loop made_3;
     dmlops_plan_in_steps(planning, inner, vector, &made_3);
     dmlops_plan_Loop made_4;
     made_4.size = wide;
     dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
-    dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_4);
+    dmlops_plan_Loop_16_append(planning, &found, &made_4);
     dmlops_plan_Loop_16_copy(result, &found);
     return;
 }
@@ -29303,7 +29914,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
             begin = dmlops_add(begin, dmlops_multiply(entry, output->strides.items[dmlops_item(planning, place,
                 output->strides.count)]));
         }
-        dmlops_plan_int_64_insert(planning, &begins, begins.count, begin);
+        dmlops_plan_int_64_append(planning, &begins, begin);
     }
     dmlops_plan_Loop_16 loops;
     dmlops_plan_loops_in_step(planning, told, &loops);
@@ -29312,7 +29923,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     outer.count = 0;
     for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, loops.count); ++each_2) {
         const dmlops_plan_Loop* loop = &loops.items[each_2];
-        dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, -1,
+        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, -1,
             loop->strides.count)]);
     }
     dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
@@ -29334,13 +29945,13 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     for (int64_t place = 0; place < dmlops_clip(-1, loops.count); ++place) {
         const dmlops_plan_Loop* loop = &loops.items[place];
         if (place != other) {
-            dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
+            dmlops_plan_Loop_16_append(planning, &vectors, loop);
         }
     }
     if (other == -1) {
         dmlops_plan_Loop made_3;
         dmlops_plan_in_steps(planning, inner, vector, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &vectors, &made_3);
         unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output->bits, 8), vector))));
         while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_plan_repeats(planning, &vectors) <
             dmlops_multiply(unroll, 262144)))) {
@@ -29354,7 +29965,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], inner, vector, &made_5);
         for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
             const dmlops_plan_Loop* loop = &made_5.items[each_4];
-            dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
+            dmlops_plan_Loop_16_append(planning, &vectors, loop);
         }
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
@@ -29369,13 +29980,13 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     steps.count = 0;
     for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
         const int64_t item = inner->strides.items[each_6];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, item);
+        dmlops_plan_int_8_append(planning, &steps, item);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     for (int64_t each_7 = 0; each_7 < told->scalars.count; ++each_7) {
         const dmlops_plan_Number* number = &told->scalars.items[each_7];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
+        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
     }
     dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
     dmlops_plan_Dimension_16 made_8;
@@ -29422,12 +30033,12 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
         const int64_t size = told->output.sizes.items[place];
         dmlops_plan_int_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, movement->strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_1, movement->strides.items[dmlops_item(planning, place,
             movement->strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, movement->steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_1, movement->steps.items[dmlops_item(planning, place,
             movement->steps.count)]);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, told->output.strides.items[dmlops_item(planning,
-            place, told->output.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_1, told->output.strides.items[dmlops_item(planning, place,
+            told->output.strides.count)]);
         dmlops_plan_Loop loop;
         loop.size = size;
         dmlops_plan_int_16_copy(&loop.strides, &made_1);
@@ -29437,7 +30048,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
             1, loop.strides.count)]));
         written = dmlops_add(written, dmlops_multiply(dmlops_subtract(size, 1),
             loop.strides.items[dmlops_item(planning, 2, loop.strides.count)]));
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &loop);
+        dmlops_plan_Loop_16_append(planning, &loops, &loop);
     }
     int64_t last = 0;
     for (int64_t each_2 = 0; each_2 < movement->lookups.count; ++each_2) {
@@ -29459,13 +30070,13 @@ DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_p
         result->count = 0;
         dmlops_plan_int_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 1);
+        dmlops_plan_int_16_append(planning, &made_1, 0);
+        dmlops_plan_int_16_append(planning, &made_1, 0);
+        dmlops_plan_int_16_append(planning, &made_1, 1);
         dmlops_plan_Loop made_2;
         made_2.size = 1;
         dmlops_plan_int_16_copy(&made_2.strides, &made_1);
-        dmlops_plan_Loop_16_insert(planning, result, result->count, &made_2);
+        dmlops_plan_Loop_16_append(planning, result, &made_2);
         return;
     }
     dmlops_plan_Loop_16_copy(result, loops);
@@ -29498,26 +30109,26 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
         const dmlops_plan_Loop* loop = &moved->loops.items[each_3];
         dmlops_plan_int_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
-            dmlops_divide(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)], factor));
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_append(planning, &made_4, dmlops_divide(loop->strides.items[dmlops_item(planning, 0,
+            loop->strides.count)], factor));
+        dmlops_plan_int_16_append(planning, &made_4, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
-            dmlops_divide(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)], factor));
+        dmlops_plan_int_16_append(planning, &made_4, dmlops_divide(loop->strides.items[dmlops_item(planning, 2,
+            loop->strides.count)], factor));
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
         dmlops_plan_int_16_copy(&made_5.strides, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
     }
     dmlops_plan_int_16 made_6;
     made_6.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
-    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
-    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_append(planning, &made_6, 1);
+    dmlops_plan_int_16_append(planning, &made_6, 0);
+    dmlops_plan_int_16_append(planning, &made_6, 1);
     dmlops_plan_Loop made_7;
     made_7.size = dmlops_divide(inner->size, factor);
     dmlops_plan_int_16_copy(&made_7.strides, &made_6);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_7);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_7);
     dmlops_plan_Loop_16 made_8;
     dmlops_plan_merged(planning, &loops, &made_8);
     dmlops_plan_Loop_16 made_9;
@@ -29530,7 +30141,7 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
         made_12.size = lookup->size;
         made_12.stride = dmlops_divide(lookup->stride, factor);
         made_12.offset = lookup->offset;
-        dmlops_plan_Lookup_8_insert(planning, &made_10, made_10.count, &made_12);
+        dmlops_plan_Lookup_8_append(planning, &made_10, &made_12);
     }
     result->bytes = dmlops_multiply(moved->bytes, factor);
     dmlops_plan_Loop_16_copy(&result->loops, &made_9);
@@ -29561,17 +30172,16 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
     loops.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(rank, 2), moved->loops.count); ++each_1) {
         const dmlops_plan_Loop* item = &moved->loops.items[each_1];
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, item);
+        dmlops_plan_Loop_16_append(planning, &loops, item);
     }
     dmlops_plan_Loop made_2;
     dmlops_plan_in_steps(planning, inner, width, &made_2);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &moved->loops.items[dmlops_item(planning, -2,
-        moved->loops.count)]);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_2);
+    dmlops_plan_Loop_16_append(planning, &loops, &moved->loops.items[dmlops_item(planning, -2, moved->loops.count)]);
     dmlops_plan_Loop made_3;
     made_3.size = width;
     dmlops_plan_int_16_copy(&made_3.strides, &inner->strides);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     result->bytes = moved->bytes;
     dmlops_plan_Loop_16_copy(&result->loops, &loops);
     dmlops_plan_Lookup_8_copy(&result->lookups, &moved->lookups);
@@ -29624,8 +30234,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     outer.count = 0;
     for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved.loops.count); ++each_3) {
         const dmlops_plan_Loop* loop = &moved.loops.items[each_3];
-        dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, 2,
-            loop->strides.count)]);
+        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, 2, loop->strides.count)]);
     }
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
         2, inner->strides.count)], &outer);
@@ -29653,11 +30262,11 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     vectors.count = 0;
     for (int64_t each_8 = 0; each_8 < dmlops_clip(-1, moved.loops.count); ++each_8) {
         const dmlops_plan_Loop* item = &moved.loops.items[each_8];
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+        dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
     dmlops_plan_Loop made_9;
     dmlops_plan_in_steps(planning, inner, vector, &made_9);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_9);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_9);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll, &groups);
@@ -29690,7 +30299,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         made_14.size = lookup->size;
         made_14.inputStride = lookup->stride;
         made_14.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_insert(planning, &made_12, made_12.count, &made_14);
+        dmlops_plan_GatherLookup_8_append(planning, &made_12, &made_14);
     }
     dmlops_plan_GatherParams made_15;
     made_15.count = count;
@@ -29843,7 +30452,7 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     sizes.count = 0;
     for (int64_t d = 0; d < found->sizes.count; ++d) {
         const int64_t size = found->sizes.items[d];
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
+        dmlops_plan_int_8_append(planning, &sizes, (d == axis) ? pitch : size);
     }
     int64_t run = found->is_down ? found->run : 1;
     *result = *found;
@@ -30345,8 +30954,8 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     dmlops_plan_extents(planning, sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, down);
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, across);
+    dmlops_plan_int_8_append(planning, &made_2, down);
+    dmlops_plan_int_8_append(planning, &made_2, across);
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_Extent made_4;
@@ -30475,11 +31084,11 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         const int64_t stride = told->input.strides.items[dmlops_item(planning, each_1, told->input.strides.count)];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_append(planning, &made_2, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, told->input.bits,
         told->input.is_float));
@@ -30548,22 +31157,22 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
         const int64_t stride = told->output.strides.items[dmlops_item(planning, each_1, told->output.strides.count)];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_append(planning, &made_2, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
     if (dmlops_plan_is_packed(planning, &told->output)) {
         dmlops_plan_Loop_16 made_4;
         made_4.count = 0;
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, 1);
+        dmlops_plan_int_16_append(planning, &made_5, 1);
         dmlops_plan_Loop made_6;
         made_6.size = count;
         dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_6);
+        dmlops_plan_Loop_16_append(planning, &made_4, &made_6);
         dmlops_plan_Loop_16_copy(&loops, &made_4);
     }
     int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
@@ -30614,7 +31223,7 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
     for (int64_t d = 0; d < tensor->sizes.count; ++d) {
         const int64_t size = tensor->sizes.items[d];
         if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+            dmlops_plan_int_8_append(planning, &limits, size);
         }
     }
     dmlops_plan_Frame frame;
@@ -30967,7 +31576,7 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
         int64_t stride = weights->strides.items[dmlops_item(planning,
             dmlops_add(dmlops_subtract(weights->strides.count, window->sizes.count), d), weights->strides.count)];
         first = dmlops_add(first, dmlops_multiply(place, stride));
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+        dmlops_plan_int_8_append(planning, &steps,
             dmlops_modulo(dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
             window->left_taps.count)], place), stride), INT64_C(4294967296)));
     }
@@ -30978,16 +31587,15 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
         groups);
     dmlops_plan_int_64 words;
     words.count = 0;
-    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
-    dmlops_plan_int_64_insert(planning, &words, words.count, tensor->strides.items[dmlops_item(planning, 1,
-        tensor->strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights->strides.items[dmlops_item(planning, counts_rows,
+    dmlops_plan_int_64_append(planning, &words, told->factors.depth);
+    dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words, dmlops_max(rows, 1));
+    dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
         weights->strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights->strides.items[dmlops_item(planning,
-        dmlops_subtract(1, counts_rows), weights->strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count,
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, dmlops_subtract(1,
+        counts_rows), weights->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words,
         dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
         weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
     dmlops_plan_int_16 constants;
@@ -31032,7 +31640,7 @@ DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlo
                 step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
             }
         }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
+        dmlops_plan_int_8_append(planning, &steps, step);
     }
     dmlops_plan_padded(planning, &steps, result);
     return;
@@ -31046,23 +31654,23 @@ DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlo
     for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
         const int64_t step = frame->steps.items[each_1];
         const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
+        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(step, first));
     }
     dmlops_plan_int_8 taps;
     taps.count = 0;
     for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
         const int64_t tap = frame->taps.items[each_2];
         const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
+        dmlops_plan_int_8_append(planning, &taps, dmlops_subtract(tap, first));
     }
     dmlops_plan_int_32 words;
     words.count = 0;
     dmlops_plan_int_8_4 lists;
     lists.count = 0;
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
+    dmlops_plan_int_8_4_append(planning, &lists, &frame->first);
+    dmlops_plan_int_8_4_append(planning, &lists, &steps);
+    dmlops_plan_int_8_4_append(planning, &lists, &taps);
+    dmlops_plan_int_8_4_append(planning, &lists, &frame->limits);
     for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
         const dmlops_plan_int_8* entries = &lists.items[each_3];
         dmlops_plan_int_8 made_4;
@@ -31089,7 +31697,7 @@ DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
         if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+            dmlops_plan_int_8_append(planning, &strides, stride);
         }
     }
     dmlops_plan_int_8 made_3;
@@ -31243,9 +31851,9 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_window_constants(planning, &sliding, tensor, &made_7);
     dmlops_plan_int_8 made_8;
     made_8.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_down);
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_across);
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, channels);
+    dmlops_plan_int_8_append(planning, &made_8, blocks_down);
+    dmlops_plan_int_8_append(planning, &made_8, blocks_across);
+    dmlops_plan_int_8_append(planning, &made_8, channels);
     dmlops_plan_Dimension_16 made_9;
     dmlops_plan_extents(planning, &made_8, &made_9);
     dmlops_plan_SlidingParams params;
@@ -31433,7 +32041,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_Window * window = &told->factors.window;
-    if (window->sizes.count == 0) {
+    if (dmlops_plan_is_upright(planning, window)) {
         dmlops_plan_way(planning, told, shader);
     } else {
         dmlops_plan_Window made_1;
@@ -31616,14 +32224,14 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
             made_1 = made_1 || (axis == place);
         }
         if (made_1 == of_axes) {
-            dmlops_plan_int_8_insert(planning, &found, found.count, place);
+            dmlops_plan_int_8_append(planning, &found, place);
         }
     }
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
     for (int64_t each_4 = 0; each_4 < found.count; ++each_4) {
         const int64_t place = found.items[each_4];
-        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, told->input.sizes.items[dmlops_item(planning, place,
+        dmlops_plan_int_8_append(planning, &made_3, told->input.sizes.items[dmlops_item(planning, place,
             told->input.sizes.count)]);
     }
     dmlops_plan_int_8 order;
@@ -31638,14 +32246,14 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
         int in_order = of_axes && told->chooses;
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, read);
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, written);
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
-            order.count)] : read);
+        dmlops_plan_int_16_append(planning, &made_5, read);
+        dmlops_plan_int_16_append(planning, &made_5, written);
+        dmlops_plan_int_16_append(planning, &made_5, in_order ? order.items[dmlops_item(planning, number, order.count)]
+            : read);
         dmlops_plan_Loop made_6;
         made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
         dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_6);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_6);
     }
     dmlops_plan_Loop_16 made_7;
     dmlops_plan_merged(planning, &loops, &made_7);
@@ -31653,21 +32261,21 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
     if (loops.count == 0) {
         dmlops_plan_Loop made_8;
         dmlops_plan_lone(planning, 3, 1, &made_8);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_8);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_8);
     }
     result->count = 0;
     for (int64_t each_9 = 0; each_9 < loops.count; ++each_9) {
         const dmlops_plan_Loop* loop = &loops.items[each_9];
         dmlops_plan_int_16 made_10;
         made_10.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_10, made_10.count, loop->strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_append(planning, &made_10, loop->strides.items[dmlops_item(planning, 0,
             loop->strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_10, made_10.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_append(planning, &made_10, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_11;
         made_11.size = loop->size;
         dmlops_plan_int_16_copy(&made_11.strides, &made_10);
-        dmlops_plan_Loop_16_insert(planning, result, result->count, &made_11);
+        dmlops_plan_Loop_16_append(planning, result, &made_11);
     }
     return;
 }
@@ -31683,14 +32291,14 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
         &kept->items[dmlops_item(planning, -1, kept->count)]);
     dmlops_plan_Loop_16 outer;
     outer.count = 0;
-    dmlops_plan_Loop_16_insert(planning, &outer, outer.count, &other);
+    dmlops_plan_Loop_16_append(planning, &outer, &other);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, kept->count); ++each_1) {
         const dmlops_plan_Loop* loop = &kept->items[each_1];
-        dmlops_plan_Loop_16_insert(planning, &outer, outer.count, loop);
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
     for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
         const dmlops_plan_Loop* loop = &reduced->items[each_2];
-        dmlops_plan_Loop_16_insert(planning, &outer, outer.count, loop);
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
     int64_t vector = 0;
     for (int64_t tensor = 0; tensor < (told->is_each ? 2 : 1); ++tensor) {
@@ -31699,8 +32307,8 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
         for (int64_t each_3 = 0; each_3 < outer.count; ++each_3) {
             const dmlops_plan_Loop* loop = &outer.items[each_3];
             if (loop->size > 1) {
-                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
-                    tensor, loop->strides.count)]);
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, tensor,
+                    loop->strides.count)]);
             }
         }
         vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner.size,
@@ -31889,21 +32497,21 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
         const int64_t axis = axes->items[each_1];
         dmlops_plan_int_16 strides;
         strides.count = 0;
-        dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
+        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
             source->strides.count)]);
         for (int64_t place = 0; place < told->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
             int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
                 (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
-            dmlops_plan_int_16_insert(planning, &strides, strides.count, is_along ?
-                tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
+            dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
+                tensor->strides.count)] : 0);
         }
-        dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
+        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
             source->strides.count)]);
         dmlops_plan_Loop made_2;
         made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
         dmlops_plan_int_16_copy(&made_2.strides, &strides);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
     }
     dmlops_plan_Loop_16 made_3;
     dmlops_plan_merged(planning, &loops, &made_3);
@@ -31911,7 +32519,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
     if (loops.count == 0) {
         dmlops_plan_Loop made_4;
         dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
     return;
@@ -31931,18 +32539,18 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
             others.count = 0;
             for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
                 const dmlops_plan_Loop* loop = &kept->items[each_1];
-                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
                     dmlops_add(place, 1), loop->strides.count)]);
             }
             for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
                 const dmlops_plan_Loop* loop = &reduced->items[each_2];
-                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
                     dmlops_add(place, 1), loop->strides.count)]);
             }
             width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
                 inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
         }
-        dmlops_plan_int_64_insert(planning, &widths, widths.count, width);
+        dmlops_plan_int_64_append(planning, &widths, width);
     }
     dmlops_plan_int_64_copy(result, &widths);
     return;
@@ -31972,9 +32580,9 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
     for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, shader->rows.source,
         told->tensors.count)].sizes.count; ++axis) {
         if ((told->reduced.count > 0) && (told->reduced.items[dmlops_item(planning, axis, told->reduced.count)] == 0)) {
-            dmlops_plan_int_8_insert(planning, &between, between.count, axis);
+            dmlops_plan_int_8_append(planning, &between, axis);
         } else {
-            dmlops_plan_int_8_insert(planning, &within, within.count, axis);
+            dmlops_plan_int_8_append(planning, &within, axis);
         }
     }
     dmlops_plan_Loop_16 kept;
@@ -31986,21 +32594,21 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
         made_1.count = 0;
         for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
             const dmlops_plan_Loop* item = &reduced.items[each_2];
-            dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, item);
+            dmlops_plan_Loop_16_append(planning, &made_1, item);
         }
         dmlops_plan_Loop_16_copy(&kept, &made_1);
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
         for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
             const dmlops_plan_Loop* item = &reduced.items[each_4];
-            dmlops_plan_Loop_16_insert(planning, &made_3, made_3.count, item);
+            dmlops_plan_Loop_16_append(planning, &made_3, item);
         }
         dmlops_plan_Loop_16_copy(&reduced, &made_3);
     }
     if (kept.count == 0) {
         dmlops_plan_Loop made_5;
         dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &kept, &made_5);
     }
     dmlops_plan_int_64 widths;
     dmlops_plan_widths_along(planning, told, &kept, &reduced, &widths);
@@ -32046,12 +32654,12 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
         for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
             ++each_4) {
             const int64_t item = loop->strides.items[each_4];
-            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, item);
+            dmlops_plan_int_16_append(planning, &made_3, item);
         }
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
         dmlops_plan_int_16_copy(&made_5.strides, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
     }
     dmlops_plan_dimensions(planning, &made_1, result);
     return;
@@ -32076,12 +32684,12 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     vectors.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, found.reduced.count); ++each_1) {
         const dmlops_plan_Loop* item = &found.reduced.items[each_1];
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+        dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
     dmlops_plan_Loop made_2;
     dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1, found.reduced.count)], found.vector,
         &made_2);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
     int is_across = dmlops_plan_are_across(planning, &found.kept, &vectors);
     int is_single = found.vector == 1;
     dmlops_plan_Sets sets;
@@ -32132,7 +32740,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         found.reduced.count)].strides.count); ++each_5) {
         const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
             found.reduced.count)].strides.items[each_5];
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, dmlops_modulo(stride, INT64_C(4294967296)));
+        dmlops_plan_int_16_append(planning, &made_4, dmlops_modulo(stride, INT64_C(4294967296)));
     }
     dmlops_plan_Dimension_16 made_6;
     dmlops_plan_of_tensors(planning, &found.kept, &made_6);
@@ -32236,8 +32844,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->input);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->output);
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, told->axis, &loops);
     int64_t count = dmlops_plan_repeats(planning, &loops);
@@ -32265,12 +32873,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         }
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
         dmlops_plan_define_tensor(planning, &told->input);
         dmlops_plan_define_tensor(planning, &told->output);
         const dmlops_plan_Buffer * nothing = &told->input.buffer;
@@ -32314,9 +32922,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1), place), loops.count)];
         dmlops_plan_int_16 made_7;
         made_7.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
-            loop.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, following);
+        dmlops_plan_int_16_append(planning, &made_7, loop.strides.items[dmlops_item(planning, 0, loop.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_7, following);
         dmlops_plan_Loop made_8;
         made_8.size = loop.size;
         dmlops_plan_int_16_copy(&made_8.strides, &made_7);
@@ -32325,12 +32932,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     }
     dmlops_plan_int_16 made_9;
     made_9.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, 1);
+    dmlops_plan_int_16_append(planning, &made_9, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_append(planning, &made_9, 1);
     dmlops_plan_Loop made_10;
     made_10.size = segments;
     dmlops_plan_int_16_copy(&made_10.strides, &made_9);
-    dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_10);
+    dmlops_plan_Loop_16_append(planning, &dense, &made_10);
     dmlops_plan_Lines packed;
     packed.start = 0;
     packed.step = 1;
@@ -32369,20 +32976,20 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     every.count = 0;
     dmlops_plan_int_16 made_13;
     made_13.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, segments);
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, segments);
+    dmlops_plan_int_16_append(planning, &made_13, segments);
+    dmlops_plan_int_16_append(planning, &made_13, segments);
     dmlops_plan_Loop made_14;
     made_14.size = count;
     dmlops_plan_int_16_copy(&made_14.strides, &made_13);
-    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_14);
+    dmlops_plan_Loop_16_append(planning, &every, &made_14);
     dmlops_plan_int_16 made_15;
     made_15.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_15, made_15.count, 0);
-    dmlops_plan_int_16_insert(planning, &made_15, made_15.count, 0);
+    dmlops_plan_int_16_append(planning, &made_15, 0);
+    dmlops_plan_int_16_append(planning, &made_15, 0);
     dmlops_plan_Loop made_16;
     made_16.size = 1;
     dmlops_plan_int_16_copy(&made_16.strides, &made_15);
-    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_16);
+    dmlops_plan_Loop_16_append(planning, &every, &made_16);
     dmlops_plan_Segments between;
     between.length = segments;
     between.segment = segments;
@@ -32407,12 +33014,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_write(planning, &made_17.output);
     dmlops_plan_int_16 made_18;
     made_18.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_18, made_18.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_insert(planning, &made_18, made_18.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_int_16_append(planning, &made_18, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_append(planning, &made_18, dmlops_multiply(segment, target.step));
     dmlops_plan_Loop made_19;
     made_19.size = segments;
     dmlops_plan_int_16_copy(&made_19.strides, &made_18);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_19);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_19);
     dmlops_plan_Segments last;
     last.length = length;
     last.segment = segment;
@@ -32471,22 +33078,22 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
         const dmlops_plan_int_16 * own = &loop->strides;
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 0,
-            own->count)], run));
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, own->items[dmlops_item(planning, 1, own->count)]);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 2,
-            own->count)], run));
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 3,
-            own->count)], run));
+        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 0, own->count)],
+            run));
+        dmlops_plan_int_16_append(planning, &made_2, own->items[dmlops_item(planning, 1, own->count)]);
+        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 2, own->count)],
+            run));
+        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 3, own->count)],
+            run));
         dmlops_plan_Loop made_3;
         made_3.size = loop->size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &runs, runs.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &runs, &made_3);
     }
     dmlops_plan_Loop made_4;
     made_4.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
     dmlops_plan_int_16_copy(&made_4.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
-    dmlops_plan_Loop_16_insert(planning, &runs, runs.count, &made_4);
+    dmlops_plan_Loop_16_append(planning, &runs, &made_4);
     dmlops_plan_Loop_16_copy(result, &runs);
     return;
 }
@@ -32509,23 +33116,23 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         const int64_t size = told->output.sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
-            place, told->input.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
-            place, told->output.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, told->input.strides.items[dmlops_item(planning, place,
+            told->input.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
+        dmlops_plan_int_16_append(planning, &made_2, told->output.strides.items[dmlops_item(planning, place,
+            told->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_3);
     }
     dmlops_plan_Loop_16 outputs;
     dmlops_plan_merged_in_order(planning, &made_1, &outputs);
     if (outputs.count == 0) {
         dmlops_plan_Loop made_4;
         dmlops_plan_lone(planning, 4, 0, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &outputs, outputs.count, &made_4);
+        dmlops_plan_Loop_16_append(planning, &outputs, &made_4);
     }
     dmlops_plan_Loop_16 made_5;
     made_5.count = 0;
@@ -32533,24 +33140,24 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         const int64_t size = told->updates.sizes.items[place];
         dmlops_plan_int_16 made_6;
         made_6.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement->steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_6, 0);
+        dmlops_plan_int_16_append(planning, &made_6, movement->steps.items[dmlops_item(planning, place,
             movement->steps.count)]);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
-            place, told->updates.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement->strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_6, told->updates.strides.items[dmlops_item(planning, place,
+            told->updates.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_6, movement->strides.items[dmlops_item(planning, place,
             movement->strides.count)]);
         dmlops_plan_Loop made_7;
         made_7.size = size;
         dmlops_plan_int_16_copy(&made_7.strides, &made_6);
-        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_7);
+        dmlops_plan_Loop_16_append(planning, &made_5, &made_7);
     }
     dmlops_plan_Loop_16 updates;
     dmlops_plan_merged_in_order(planning, &made_5, &updates);
     if (updates.count == 0) {
         dmlops_plan_Loop made_8;
         dmlops_plan_lone(planning, 4, 0, &made_8);
-        dmlops_plan_Loop_16_insert(planning, &updates, updates.count, &made_8);
+        dmlops_plan_Loop_16_append(planning, &updates, &made_8);
     }
     int64_t run = dmlops_plan_run_of(planning, told->output.bits, &outputs, &updates, &movement->lookups);
     dmlops_plan_Loop_16 made_9;
@@ -32619,7 +33226,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         made_22.size = lookup->size;
         made_22.outputStride = dmlops_divide(lookup->stride, run);
         made_22.indicesOffset = lookup->offset;
-        dmlops_plan_ScatterLookup_8_insert(planning, &lookups, lookups.count, &made_22);
+        dmlops_plan_ScatterLookup_8_append(planning, &lookups, &made_22);
     }
     for (int64_t stage = 0; stage < 5; ++stage) {
         if ((stage == 1) || ((stage == 3) != are_few)) {
@@ -32712,11 +33319,10 @@ DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops
     for (int64_t d = 0; d < values->count; ++d) {
         const int64_t value = values->items[d];
         if (d != axis) {
-            dmlops_plan_int_8_insert(planning, &others, others.count, value);
+            dmlops_plan_int_8_append(planning, &others, value);
         }
     }
-    dmlops_plan_int_8_insert(planning, &others, others.count, values->items[dmlops_item(planning, axis,
-        values->count)]);
+    dmlops_plan_int_8_append(planning, &others, values->items[dmlops_item(planning, axis, values->count)]);
     *result = others;
     return;
 }
@@ -32728,8 +33334,8 @@ DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, cons
     others.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
-        dmlops_plan_int_64_insert(planning, &others, others.count, ((d != axis) &&
-            (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) ? stride : 0);
+        dmlops_plan_int_64_append(planning, &others, ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d,
+            tensor->sizes.count)] > 1)) ? stride : 0);
     }
     return dmlops_plan_vector_width(planning, tensor->bits, size, tensor->strides.items[dmlops_item(planning, axis,
         tensor->strides.count)], &others);
@@ -32929,9 +33535,9 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->input);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->output);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->indices);
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, told->axis, &loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
@@ -33371,7 +33977,7 @@ static inline void dmlops_tell_switch(
     dmlops_plan_Switch item;
     item.name = name;
     item.value = value;
-    dmlops_plan_Switch_8_insert(planning, told, told->count, &item);
+    dmlops_plan_Switch_8_append(planning, told, &item);
 }
 
 /* Passes the bits of an element of a type as two words: as it is computed, or as it is stored. */
@@ -33390,8 +33996,8 @@ static inline void dmlops_tell_bits(
     } else {
         element &= UINT32_MAX;
     }
-    dmlops_plan_int_64_insert(planning, told, told->count, (int64_t)(element & UINT32_MAX));
-    dmlops_plan_int_64_insert(planning, told, told->count, (int64_t)(element >> 32));
+    dmlops_plan_int_64_append(planning, told, (int64_t)(element & UINT32_MAX));
+    dmlops_plan_int_64_append(planning, told, (int64_t)(element >> 32));
 }
 
 /* A number as an element of a type. */
@@ -33442,29 +34048,29 @@ DMLOPS_CALLED void dmlops_tell_integer(dmlops_planning* planning, dmlops_plan_Nu
     dmlops_plan_Number item;
     item.value = value;
     item.is_float = 0;
-    dmlops_plan_Number_32_insert(planning, told, told->count, &item);
+    dmlops_plan_Number_32_append(planning, told, &item);
 }
 
 DMLOPS_CALLED void dmlops_tell_float(dmlops_planning* planning, dmlops_plan_Number_32* told, double value) {
     dmlops_plan_Number item;
     item.value = dmlops_float_bits(value);
     item.is_float = 1;
-    dmlops_plan_Number_32_insert(planning, told, told->count, &item);
+    dmlops_plan_Number_32_append(planning, told, &item);
 }
 
 static inline void dmlops_tell_word(dmlops_planning* planning, dmlops_plan_int_32* told, int64_t word) {
-    dmlops_plan_int_32_insert(planning, told, told->count, word);
+    dmlops_plan_int_32_append(planning, told, word);
 }
 
 /* Integers; shaders take at most as many as there are dimensions. */
 DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8* told, const dmlops_list* list) {
-    told->count = 0;
+    told->count = list->count;
     if (list->count > 8) {
+        told->count = 0;
         dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, -1, list->count);
-        return;
     }
-    for (int64_t i = 0; i < list->count; ++i) {
-        dmlops_plan_int_8_insert(planning, told, told->count, list->values[i]);
+    for (int64_t i = 0; i < told->count; ++i) {
+        told->items[i] = list->values[i];
     }
 }
 
@@ -33476,7 +34082,7 @@ DMLOPS_CALLED void dmlops_tell_sizes(
     if (wanted) {
         dmlops_tell_list(planning, &sizes, list);
     }
-    dmlops_plan_int_8_16_insert(planning, told, told->count, &sizes);
+    dmlops_plan_int_8_16_append(planning, told, &sizes);
 }
 
 DMLOPS_CALLED void dmlops_tell_floats(
@@ -33484,9 +34090,9 @@ DMLOPS_CALLED void dmlops_tell_floats(
     dmlops_plan_int_8 bits;
     bits.count = 0;
     for (int64_t i = 0; i < count; ++i) {
-        dmlops_plan_int_8_insert(planning, &bits, i, dmlops_float_bits((double)values[i]));
+        dmlops_plan_int_8_append(planning, &bits, dmlops_float_bits((double)values[i]));
     }
-    dmlops_plan_int_8_16_insert(planning, told, told->count, &bits);
+    dmlops_plan_int_8_16_append(planning, told, &bits);
 }
 
 static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
@@ -33538,7 +34144,7 @@ DMLOPS_CALLED void dmlops_tell_activations(
         item.kind = dmlops_activation_type(&activations[i]);
         item.parameter0 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 0));
         item.parameter1 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 1));
-        dmlops_plan_Activation_8_insert(planning, &told->activations, told->activations.count, &item);
+        dmlops_plan_Activation_8_append(planning, &told->activations, &item);
     }
 }
 
@@ -33609,12 +34215,12 @@ DMLOPS_CALLED void dmlops_tell_movement(
         lookup.size = start.sizes[k];
         lookup.stride = found.offset;
         lookup.offset = start.offsets[k];
-        dmlops_plan_Lookup_8_insert(planning, &told->lookups, k, &lookup);
+        dmlops_plan_Lookup_8_append(planning, &told->lookups, &lookup);
     }
     for (int64_t d = 0; d < rank; ++d) {
         found = dmlops_traced(tracer, description, &start, d, -1);
-        dmlops_plan_int_8_insert(planning, &told->strides, d, found.offset);
-        dmlops_plan_int_8_insert(planning, &told->steps, d, found.offsets[0] - start.offsets[0]);
+        dmlops_plan_int_8_append(planning, &told->strides, found.offset);
+        dmlops_plan_int_8_append(planning, &told->steps, found.offsets[0] - start.offsets[0]);
         for (int64_t k = 0; told->is_followed && k < start.count; ++k) {
             told->is_followed = found.offsets[k] - start.offsets[k] == told->steps.items[d];
         }
@@ -33717,7 +34323,7 @@ DMLOPS_CALLED int dmlops_plan_apart(
 static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33735,7 +34341,7 @@ static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, 
 static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ABS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ABS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33753,7 +34359,7 @@ static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33771,7 +34377,7 @@ static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -33787,7 +34393,7 @@ static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33805,7 +34411,7 @@ static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33823,7 +34429,7 @@ static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33841,7 +34447,7 @@ static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -33862,7 +34468,7 @@ static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33880,7 +34486,7 @@ static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -33896,7 +34502,7 @@ static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, co
 static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_EXP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_EXP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33914,7 +34520,7 @@ static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33932,7 +34538,7 @@ static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOG_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOG_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -33950,7 +34556,7 @@ static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -33966,7 +34572,7 @@ static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -33982,7 +34588,7 @@ static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* plan
 static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -33998,7 +34604,7 @@ static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning
 static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34014,7 +34620,7 @@ static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* p
 static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34029,7 +34635,7 @@ static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34045,7 +34651,7 @@ static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning
 static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34061,7 +34667,7 @@ static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MAX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MAX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34077,7 +34683,7 @@ static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34093,7 +34699,7 @@ static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34109,7 +34715,7 @@ static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34125,7 +34731,7 @@ static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, 
 static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_POW_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34144,7 +34750,7 @@ static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34163,7 +34769,7 @@ static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planni
 static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34181,7 +34787,7 @@ static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34199,7 +34805,7 @@ static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34217,7 +34823,7 @@ static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34233,7 +34839,7 @@ static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, 
 static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34251,7 +34857,7 @@ static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34271,7 +34877,7 @@ static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning,
 static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
@@ -34289,7 +34895,7 @@ static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* pla
 static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
@@ -34307,7 +34913,7 @@ static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* p
 static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_ELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34324,7 +34930,7 @@ static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const v
 static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34344,7 +34950,7 @@ static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, con
 static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34362,7 +34968,7 @@ static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning
 static inline void dmlops_activation_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_IDENTITY_OPERATOR_DESC* desc = (const DML_ACTIVATION_IDENTITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34377,7 +34983,7 @@ static inline void dmlops_activation_identity_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34394,7 +35000,7 @@ static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, 
 static inline void dmlops_activation_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LINEAR_OPERATOR_DESC* desc = (const DML_ACTIVATION_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34412,7 +35018,7 @@ static inline void dmlops_activation_linear_plan(dmlops_planning* planning, cons
 static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34432,7 +35038,7 @@ static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning,
 static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34448,7 +35054,7 @@ static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* pl
 static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34466,7 +35072,7 @@ static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* p
 static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34481,7 +35087,7 @@ static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34499,7 +35105,7 @@ static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, 
 static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34517,7 +35123,7 @@ static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning,
 static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_SIGMOID_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34532,7 +35138,7 @@ static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, con
 static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34552,7 +35158,7 @@ static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, con
 static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34569,7 +35175,7 @@ static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34584,7 +35190,7 @@ static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34599,7 +35205,7 @@ static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34648,7 +35254,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         return;
     }
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
@@ -34692,17 +35298,17 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list8.count = 0;
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any1 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any1);
+    dmlops_plan_int_8_append(planning, &told.bounds, any1);
     int64_t any2 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any2);
+    dmlops_plan_int_8_append(planning, &told.bounds, any2);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
@@ -34870,7 +35476,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     }
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
@@ -34935,7 +35541,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
     const DML_REDUCE_OPERATOR_DESC* desc = (const DML_REDUCE_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 1, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
@@ -34980,7 +35586,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35011,7 +35617,7 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
         dmlops_push(&list5, dmlops_add(dmlops_add(dmlops_list_entry(list6.values, list6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list7;
     list7.count = 0;
@@ -35131,7 +35737,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING_OPERATOR_DESC* desc = (const DML_LP_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35153,7 +35759,7 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list5;
     list5.count = 0;
@@ -35224,7 +35830,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING_OPERATOR_DESC* desc = (const DML_MAX_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35246,7 +35852,7 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -35315,7 +35921,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_ROI_POOLING_OPERATOR_DESC* desc = (const DML_ROI_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
@@ -35335,7 +35941,7 @@ static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void
 static inline void dmlops_slice_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_OPERATOR_DESC* desc = (const DML_SLICE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35365,7 +35971,7 @@ static inline void dmlops_slice_plan(dmlops_planning* planning, const void* desc
 static inline void dmlops_cast_plan(dmlops_planning* planning, const void* description) {
     const DML_CAST_OPERATOR_DESC* desc = (const DML_CAST_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -35381,7 +35987,7 @@ static inline void dmlops_split_plan(dmlops_planning* planning, const void* desc
     const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->OutputCount; ++number) {
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35410,7 +36016,7 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
     const DML_JOIN_OPERATOR_DESC* desc = (const DML_JOIN_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->InputCount; ++number) {
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35438,7 +36044,7 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
 static inline void dmlops_padding_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING_OPERATOR_DESC* desc = (const DML_PADDING_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35488,7 +36094,7 @@ static inline void dmlops_padding_plan(dmlops_planning* planning, const void* de
 static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_VALUE_SCALE_2D_OPERATOR_DESC* desc = (const DML_VALUE_SCALE_2D_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
@@ -35537,7 +36143,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -35554,7 +36160,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)InputTensor->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)InputTensor->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
@@ -35598,7 +36204,7 @@ static inline void dmlops_gather_trace(const void* description, dmlops_trace* tr
 static inline void dmlops_gather_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35613,7 +36219,7 @@ static inline void dmlops_gather_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35638,7 +36244,7 @@ static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const v
 static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
@@ -35663,7 +36269,7 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
 static inline void dmlops_tile_plan(dmlops_planning* planning, const void* description) {
     const DML_TILE_OPERATOR_DESC* desc = (const DML_TILE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35689,7 +36295,7 @@ static inline void dmlops_tile_plan(dmlops_planning* planning, const void* descr
 static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K_OPERATOR_DESC* desc = (const DML_TOP_K_OPERATOR_DESC*)description;
     dmlops_plan_TopK told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_TopK_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
@@ -35726,7 +36332,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
@@ -35773,7 +36379,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -35858,7 +36464,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
@@ -35921,7 +36527,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     const DML_LP_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LP_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35983,7 +36589,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     const DML_RNN_OPERATOR_DESC* desc = (const DML_RNN_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -36087,7 +36693,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     const DML_LSTM_OPERATOR_DESC* desc = (const DML_LSTM_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -36158,8 +36764,8 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_push(&list9, 4);
     dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (desc->CoupleInputForget != 0));
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (desc->UseClipThreshold != 0));
+    dmlops_plan_int_8_append(planning, &told.bounds, (desc->CoupleInputForget != 0));
+    dmlops_plan_int_8_append(planning, &told.bounds, (desc->UseClipThreshold != 0));
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_word(planning, &told.numbers, let_InputSize);
     dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
@@ -36208,7 +36814,7 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     const DML_GRU_OPERATOR_DESC* desc = (const DML_GRU_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -36293,7 +36899,7 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
 static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36308,7 +36914,7 @@ static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36323,7 +36929,7 @@ static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, co
 static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ERF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ERF_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36341,7 +36947,7 @@ static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SINH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36359,7 +36965,7 @@ static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COSH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36377,7 +36983,7 @@ static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36395,7 +37001,7 @@ static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36413,7 +37019,7 @@ static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36431,7 +37037,7 @@ static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36449,7 +37055,7 @@ static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IF_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
@@ -36466,7 +37072,7 @@ static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const 
 static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -36485,7 +37091,7 @@ static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, cons
 static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SHRINK_OPERATOR_DESC* desc = (const DML_ACTIVATION_SHRINK_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36527,7 +37133,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING1_OPERATOR_DESC* desc = (const DML_MAX_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -36550,8 +37156,8 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -36622,7 +37228,7 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
     const DML_MAX_UNPOOLING_OPERATOR_DESC* desc = (const DML_MAX_UNPOOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
@@ -36640,7 +37246,7 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
 static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
@@ -36668,7 +37274,7 @@ static inline void dmlops_scatter_elements_trace(const void* description, dmlops
 static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
     dmlops_plan_Scatter told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scatter_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
@@ -36681,7 +37287,7 @@ static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const
 static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* description) {
     const DML_ONE_HOT_OPERATOR_DESC* desc = (const DML_ONE_HOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
@@ -36746,7 +37352,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     const DML_RESAMPLE_OPERATOR_DESC* desc = (const DML_RESAMPLE_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -36763,7 +37369,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->ScaleCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
@@ -36782,7 +37388,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
 static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -36798,7 +37404,7 @@ static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* plan
 static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -36814,7 +37420,7 @@ static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* pla
 static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36830,7 +37436,7 @@ static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36846,7 +37452,7 @@ static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -36862,7 +37468,7 @@ static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* pl
 static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -36878,7 +37484,7 @@ static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* plann
 static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC* desc = (const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36894,7 +37500,7 @@ static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, co
 static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC* desc = (const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
@@ -36920,7 +37526,7 @@ static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, co
 static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC* desc = (const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC*)description;
     dmlops_plan_Scan told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scan_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
@@ -36932,7 +37538,7 @@ static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, c
 static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, const void* description) {
     const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC* desc = (const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
@@ -36967,7 +37573,7 @@ static inline void dmlops_gather_elements_trace(const void* description, dmlops_
 static inline void dmlops_gather_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37010,7 +37616,7 @@ static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace*
 static inline void dmlops_gather_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37054,7 +37660,7 @@ static inline void dmlops_scatter_nd_trace(const void* description, dmlops_trace
 static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
     dmlops_plan_Scatter told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scatter_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
@@ -37092,7 +37698,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING2_OPERATOR_DESC* desc = (const DML_MAX_POOLING2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37119,8 +37725,8 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -37165,7 +37771,7 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
 static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37197,7 +37803,7 @@ static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K1_OPERATOR_DESC* desc = (const DML_TOP_K1_OPERATOR_DESC*)description;
     dmlops_plan_TopK told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_TopK_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
@@ -37210,7 +37816,7 @@ static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
@@ -37238,7 +37844,7 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
 static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH1_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37294,7 +37900,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -37415,7 +38021,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     const DML_RESAMPLE1_OPERATOR_DESC* desc = (const DML_RESAMPLE1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -37434,7 +38040,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -37476,7 +38082,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -37553,7 +38159,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -37645,7 +38251,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_CONVOLUTION_INTEGER_OPERATOR_DESC* desc = (const DML_CONVOLUTION_INTEGER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
@@ -37694,7 +38300,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
         dmlops_push(&list8, 0);
     }
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
@@ -37799,7 +38405,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
@@ -37875,7 +38481,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
         dmlops_push(&list11, 0);
     }
     dmlops_tell_sizes(planning, &told.lists, &list11, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
@@ -37955,7 +38561,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
 static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37971,7 +38577,7 @@ static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37987,7 +38593,7 @@ static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, co
 static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -38003,7 +38609,7 @@ static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -38018,7 +38624,7 @@ static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -38033,7 +38639,7 @@ static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning,
 static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38049,7 +38655,7 @@ static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops
 static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38065,7 +38671,7 @@ static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_pl
 static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_CELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_CELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38082,7 +38688,7 @@ static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -38126,7 +38732,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
@@ -38171,7 +38777,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list10;
     list10.count = 0;
@@ -38219,7 +38825,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     const DML_MAX_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_MAX_POOLING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
@@ -38261,7 +38867,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
@@ -38280,7 +38886,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
 static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
     const DML_RANDOM_GENERATOR_OPERATOR_DESC* desc = (const DML_RANDOM_GENERATOR_OPERATOR_DESC*)description;
     dmlops_plan_Philox told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Philox_empty(&told);
     dmlops_tell_tensor(&told.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, DMLOPS_IS_OUTPUT);
@@ -38290,7 +38896,7 @@ static inline void dmlops_random_generator_plan(dmlops_planning* planning, const
 static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, const void* description) {
     const DML_NONZERO_COORDINATES_OPERATOR_DESC* desc = (const DML_NONZERO_COORDINATES_OPERATOR_DESC*)description;
     dmlops_plan_Nonzero told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Nonzero_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, DMLOPS_IS_OUTPUT);
@@ -38328,7 +38934,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     const DML_RESAMPLE_GRAD_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -38347,7 +38953,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -38366,7 +38972,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
 static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_GRAD_OPERATOR_DESC* desc = (const DML_SLICE_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
@@ -38433,7 +39039,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
     const DML_ADAM_OPTIMIZER_OPERATOR_DESC* desc = (const DML_ADAM_OPTIMIZER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* TrainingStepTensor = dmlops_buffer(desc->TrainingStepTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_PARAMETERS", 0, 0, desc->InputParametersTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_FIRST_MOMENT", 1, 0, desc->InputFirstMomentTensor, 0);
@@ -38464,7 +39070,7 @@ static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const v
 static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMIN_OPERATOR_DESC* desc = (const DML_ARGMIN_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
@@ -38483,7 +39089,7 @@ static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMAX_OPERATOR_DESC* desc = (const DML_ARGMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
@@ -38527,7 +39133,7 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     const DML_ROI_ALIGN_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
@@ -38604,7 +39210,7 @@ static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace
 static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38619,7 +39225,7 @@ static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void*
 static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38635,7 +39241,7 @@ static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -38654,7 +39260,7 @@ static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning,
 static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38696,7 +39302,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -38750,7 +39356,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
 static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC* desc = (const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC*)description;
     dmlops_plan_Scan told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scan_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
@@ -38788,7 +39394,7 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -38833,7 +39439,7 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
@@ -38884,7 +39490,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
@@ -38943,7 +39549,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     const DML_ROI_ALIGN1_OPERATOR_DESC* desc = (const DML_ROI_ALIGN1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
@@ -39020,7 +39626,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     const DML_ROI_ALIGN_GRAD_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
@@ -39086,8 +39692,8 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
@@ -39138,7 +39744,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -39227,7 +39833,7 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -39284,7 +39890,7 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -39305,7 +39911,7 @@ static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -39324,7 +39930,7 @@ static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning
 static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING1_OPERATOR_DESC* desc = (const DML_PADDING1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -39374,7 +39980,7 @@ static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* d
 static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -39389,7 +39995,7 @@ static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_GELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_GELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -39404,7 +40010,7 @@ static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
@@ -39423,7 +40029,7 @@ static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
@@ -39442,7 +40048,7 @@ static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning
 static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
@@ -39489,7 +40095,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     const DML_RESAMPLE2_OPERATOR_DESC* desc = (const DML_RESAMPLE2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -39508,7 +40114,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
@@ -39556,7 +40162,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     const DML_RESAMPLE_GRAD1_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -39575,7 +40181,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
@@ -39595,7 +40201,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
 static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX1_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -39644,7 +40250,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -40895,7 +41501,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING1_OPERATOR_DESC* desc = (const DML_LP_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -40921,7 +41527,7 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list6;
     list6.count = 0;
@@ -40992,7 +41598,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING1_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -41027,7 +41633,7 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.lists, &list6, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list8;
     list8.count = 0;
@@ -41122,7 +41728,7 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
 static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SWISH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -41138,7 +41744,7 @@ static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const
 static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -41181,7 +41787,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
@@ -41224,7 +41830,7 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.lists, &list6, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
@@ -41346,7 +41952,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -41434,7 +42040,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -41555,7 +42161,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -42993,7 +43599,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
 static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZE_OPERATOR_DESC* desc = (const DML_QUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
@@ -43011,7 +43617,7 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
 static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void* description) {
     const DML_DEQUANTIZE_OPERATOR_DESC* desc = (const DML_DEQUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
@@ -43057,7 +43663,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     const DML_RESAMPLE3_OPERATOR_DESC* desc = (const DML_RESAMPLE3_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -43076,7 +43682,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, (desc->Antialiased != 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
@@ -43124,7 +43730,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
     const DML_FOLD_OPERATOR_DESC* desc = (const DML_FOLD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -43167,10 +43773,10 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
 }
 
@@ -43203,7 +43809,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
     const DML_UNFOLD_OPERATOR_DESC* desc = (const DML_UNFOLD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -43246,10 +43852,10 @@ static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* des
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_unfold_shader);
 }
 

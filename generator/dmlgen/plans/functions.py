@@ -123,7 +123,7 @@ def c_type(type_: Type) -> str:
 
 
 def declarations(plans: Plans) -> list[str]:
-    """The types of records and lists, and the functions that fill lists and constants."""
+    """The types of records and lists, and the functions that fill lists, records and constants."""
     found: dict[str, str] = {}
     for record in plans.records:
         _declare(record, found)
@@ -133,7 +133,7 @@ def declarations(plans: Plans) -> list[str]:
                 _declare(plans.type(function.module, node.annotation), found)
         for type_ in (function.result, *(type_ for _, type_ in function.parameters)):
             _declare(type_, found)
-    return [*found.values(), *_puts(plans)]
+    return [*found.values(), *_empties(plans), *_puts(plans)]
 
 
 def _declare(type_: Type, found: dict[str, str]) -> None:
@@ -159,9 +159,17 @@ def _declare(type_: Type, found: dict[str, str]) -> None:
     {element} items[{type_.capacity}];
 }} {name};
 
+static inline void {name}_append(dmlops_planning* planning, {name}* list, {item}) {{
+    if (list->count < {type_.capacity}) {{
+        list->items[list->count++] = {value};
+    }} else {{
+        dmlops_out_full(planning, list->count);
+    }}
+}}
+
 DMLOPS_CALLED void {name}_insert(dmlops_planning* planning, {name}* list, int64_t place, {item}) {{
     if (list->count >= {type_.capacity} || place < 0 || place > list->count) {{
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }}
     for (int64_t i = list->count++; i > place; --i) {{
@@ -180,7 +188,7 @@ DMLOPS_CALLED void {name}_copy({name}* to, const {name}* from) {{
 DMLOPS_CALLED void {name}_extend(
     dmlops_planning* planning, {name}* list, int64_t count, const int64_t* items) {{
     if (count > {type_.capacity} - list->count) {{
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }}
     if (count > 0) {{
@@ -191,7 +199,7 @@ DMLOPS_CALLED void {name}_extend(
 
 DMLOPS_CALLED void {name}_fill(dmlops_planning* planning, {name}* list, int64_t count, int64_t item) {{
     if (count > {type_.capacity} - list->count) {{
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }}
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {{
@@ -215,6 +223,32 @@ DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
     }}
     return same;
 }}"""
+
+
+def _empties(plans: Plans) -> Iterator[str]:
+    """A function for each record that planners are told."""
+    told = {type_ for function in plans.functions for name, type_ in function.parameters if name == "told"}
+    for record in plans.records:
+        if record in told:
+            body = "".join(f"    record->{path} = {none};\n" for path, none in _numbers(record))
+            yield (
+                "/* Makes a record empty, apart from the items of lists, which would take the most time. */\n"
+                f"DMLOPS_CALLED void {c_type(record)}_empty({c_type(record)}* record) {{\n{body}}}"
+            )
+
+
+def _numbers(record: Record) -> Iterator[tuple[str, str]]:
+    """The fields of a record and of those in it, without the items of lists, each with what it is if there is
+    nothing."""
+    for one in record.fields:
+        name = c_name(one.name)
+        match one.type:
+            case Record():
+                yield from ((f"{name}.{path}", none) for path, none in _numbers(one.type))
+            case ListOf():
+                yield f"{name}.count", "0"
+            case _:
+                yield name, "NULL" if one.type == TEXT else "0"
 
 
 def _puts(plans: Plans) -> Iterator[str]:
@@ -597,8 +631,10 @@ class _Translation:
         """A method that changes a list."""
         if method == "extend":
             self.extend(owner, arguments[0])
+        elif method == "append":
+            self.add("append", owner, arguments[0])
         else:
-            self.insert(owner, None if method == "append" else arguments[0], arguments[-1])
+            self.add("insert", owner, arguments[1], _bare(self.expr(arguments[0]).text))
 
     def extend(self, owner: Value, source: ast.expr) -> None:
         """Appends numbers: those of a list, or one number repeatedly."""
@@ -615,15 +651,14 @@ class _Translation:
         texts = ", ".join(_bare(one.text) for one in given)
         self.lines.append(f"{c_type(owner.type)}_{called}(planning, {owner.text}, {texts});")
 
-    def insert(self, owner: Value, place: ast.expr | None, item: ast.expr) -> None:
+    def add(self, called: str, owner: Value, item: ast.expr, *places: str) -> None:
+        """Adds an item to a list."""
         assert isinstance(owner.type, ListOf)
-        where = owner.member("count", INT).text if place is None else self.expr(place).text
         value = self.expr(item, owner.type.element)
         if not _fits(value.type, owner.type.element):
             raise self.module.refused(item, "an item of another type")
-        self.lines.append(
-            f"{c_type(owner.type)}_insert(planning, {owner.text}, {where}, {_bare(value.text)});"
-        )
+        given = ", ".join(["planning", owner.text, *places, _bare(value.text)])
+        self.lines.append(f"{c_type(owner.type)}_{called}({given});")
 
     def tell(self, call: ast.Call, method: str, arguments: list[ast.expr]) -> None:
         """A method of `Planning` without a result."""
@@ -793,7 +828,7 @@ class _Translation:
             raise self.module.refused(node, "a list without a stated type")
         whole = self.place(None, wanted)
         self.lines.append(f"{whole.member('count', INT).text} = 0;")
-        fill(lambda item: self.insert(whole, None, item))
+        fill(lambda item: self.add("append", whole, item))
         return whole
 
     def written(self, items: list[ast.expr], add: Callable[[ast.expr], None]) -> None:
