@@ -25280,24 +25280,22 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
 /* The same loops in the same order, merged as far as possible: none if there is only one coordinate. */
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 found;
-    found.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         if (loop->size > 1) {
-            if ((found.count > 0) && dmlops_plan_continues(planning, &found.items[dmlops_item(planning, -1,
-                found.count)], loop)) {
+            if ((result->count > 0) && dmlops_plan_continues(planning, &result->items[dmlops_item(planning, -1,
+                result->count)], loop)) {
                 dmlops_plan_Loop made_2;
-                made_2.size = dmlops_plan_times(planning, found.items[dmlops_item(planning, -1, found.count)].size,
+                made_2.size = dmlops_plan_times(planning, result->items[dmlops_item(planning, -1, result->count)].size,
                     loop->size);
                 dmlops_plan_int_16_copy(&made_2.strides, &loop->strides);
-                found.items[dmlops_item(planning, -1, found.count)] = made_2;
+                result->items[dmlops_item(planning, -1, result->count)] = made_2;
             } else {
-                dmlops_plan_Loop_16_append(planning, &found, loop);
+                dmlops_plan_Loop_16_append(planning, result, loop);
             }
         }
     }
-    dmlops_plan_Loop_16_copy(result, &found);
     return;
 }
 
@@ -25305,24 +25303,22 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
    whose strides mean nothing. */
 DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* strides, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 order;
-    order.count = 0;
+    result->count = 0;
     int64_t single = 0;
     for (int64_t place = 0; place < sizes->count; ++place) {
         const int64_t size = sizes->items[place];
-        int64_t begin = order.count;
+        int64_t begin = result->count;
         if (size == 1) {
             begin = single;
             single = dmlops_add(single, 1);
         }
         while (planning->reason == DMLOPS_REASON_NONE && ((size > 1) && (begin > single) &&
-            (strides->items[dmlops_item(planning, order.items[dmlops_item(planning, dmlops_subtract(begin, 1),
-            order.count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
+            (strides->items[dmlops_item(planning, result->items[dmlops_item(planning, dmlops_subtract(begin, 1),
+            result->count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
             begin = dmlops_subtract(begin, 1);
         }
-        dmlops_plan_int_8_insert(planning, &order, begin, place);
+        dmlops_plan_int_8_insert(planning, result, begin, place);
     }
-    *result = order;
     return;
 }
 
@@ -25825,51 +25821,49 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     const dmlops_plan_int_8 * means = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t begin = sources->begin;
     int64_t none = 0;
-    dmlops_plan_int_64 places;
-    places.count = 0;
+    result->count = 0;
     dmlops_plan_int_64 made_1;
     dmlops_plan_place_of(planning, &views->query, sources->query, tensors, query, dmlops_multiply(each,
         firsts->items[dmlops_item(planning, attention->query, firsts->count)]), none, &made_1);
-    dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
+    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
     dmlops_plan_int_64_append(planning, &made_2, begin);
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_append(planning, &made_2, 0);
-    dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
+    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
     dmlops_plan_int_64 made_3;
     dmlops_plan_place_of(planning, &views->key, sources->key, tensors, key, dmlops_multiply(each,
         firsts->items[dmlops_item(planning, attention->key, firsts->count)]), begin, &made_3);
-    dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
+    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
     dmlops_plan_int_64 made_4;
     dmlops_plan_place_of(planning, &views->key_before, sources->key_before, tensors, key, 0, none, &made_4);
-    dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
+    dmlops_plan_int_64_extend(planning, result, made_4.count, made_4.items);
     dmlops_plan_int_64 made_5;
     dmlops_plan_place_of(planning, &views->value, sources->value, tensors, value, dmlops_multiply(each,
         firsts->items[dmlops_item(planning, attention->value, firsts->count)]), begin, &made_5);
-    dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
+    dmlops_plan_int_64_extend(planning, result, made_5.count, made_5.items);
     dmlops_plan_int_64 made_6;
     dmlops_plan_place_of(planning, &views->value_before, sources->value_before, tensors, value, 0, none, &made_6);
-    dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
+    dmlops_plan_int_64_extend(planning, result, made_6.count, made_6.items);
     dmlops_plan_int_64 made_7;
     dmlops_plan_place_of(planning, &views->output, sources->output, tensors, means, firsts->items[dmlops_item(planning,
         attention->target, firsts->count)], none, &made_7);
-    dmlops_plan_int_64_extend(planning, &places, made_7.count, made_7.items);
+    dmlops_plan_int_64_extend(planning, result, made_7.count, made_7.items);
     dmlops_plan_int_64 made_8;
     made_8.count = 0;
     dmlops_plan_int_64_append(planning, &made_8, dmlops_divide(first_part, 4));
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_append(planning, &made_8, 0);
-    dmlops_plan_int_64_extend(planning, &places, made_8.count, made_8.items);
+    dmlops_plan_int_64_extend(planning, result, made_8.count, made_8.items);
     dmlops_plan_int_64 made_9;
     dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, key, 0, none, &made_9);
-    dmlops_plan_int_64_extend(planning, &places, made_9.count, made_9.items);
+    dmlops_plan_int_64_extend(planning, result, made_9.count, made_9.items);
     dmlops_plan_int_64 made_10;
     dmlops_plan_place_of(planning, &views->value_stored, sources->value_stored, tensors, value, 0, none, &made_10);
-    dmlops_plan_int_64_extend(planning, &places, made_10.count, made_10.items);
-    dmlops_plan_int_64_copy(result, &places);
+    dmlops_plan_int_64_extend(planning, result, made_10.count, made_10.items);
     return;
 }
 
@@ -26421,13 +26415,11 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
 /* The sizes of what is written at once: a single step of a recurrence. */
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 step;
-    step.count = 0;
+    result->count = 0;
     for (int64_t d = 0; d < sizes->count; ++d) {
         const int64_t size = sizes->items[d];
-        dmlops_plan_int_8_append(planning, &step, (is_along && (d == 0)) ? 1 : size);
+        dmlops_plan_int_8_append(planning, result, (is_along && (d == 0)) ? 1 : size);
     }
-    *result = step;
     return;
 }
 
@@ -26718,26 +26710,22 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
 /* A list of integers as words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
         const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_append(planning, &words, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
+        dmlops_plan_int_8_append(planning, result, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
             dmlops_plan_counted(planning, entry));
     }
-    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, words.count), 0);
-    *result = words;
+    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, result->count), 0);
     return;
 }
 
 /* Words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
-    dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
-    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
-    *result = words;
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, entries->count, entries->items);
+    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, entries->count), 0);
     return;
 }
 
@@ -26796,8 +26784,7 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
 /* Defines the macros and binds the resources of tensors; returns their sizes and strides as words. */
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
-    dmlops_plan_int_512 lists;
-    lists.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
         dmlops_plan_define_tensor(planning, tensor);
@@ -26811,24 +26798,22 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
         }
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_STRIDES_LENGTH"), tensor->strides.count);
-        dmlops_plan_int_512_extend(planning, &lists, tensor->sizes.count, tensor->sizes.items);
-        dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->sizes.count), 0);
-        dmlops_plan_int_512_extend(planning, &lists, tensor->strides.count, tensor->strides.items);
-        dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->strides.count), 0);
+        dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
+        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
+        dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
+        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
         dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
         }
     }
-    dmlops_plan_int_512_copy(result, &lists);
     return;
 }
 
 /* The words of fused activations, and a bit mask of their kinds. */
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
-    dmlops_plan_int_32 words;
-    words.count = 0;
+    result->words.count = 0;
     int64_t kinds = 0;
     for (int64_t each_1 = 0; each_1 < told->activations.count; ++each_1) {
         const dmlops_plan_Activation* activation = &told->activations.items[each_1];
@@ -26845,15 +26830,14 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
             memset(result, 0, sizeof *result);
             return;
         }
-        dmlops_plan_int_32_append(planning, &words, activation->kind);
-        dmlops_plan_int_32_append(planning, &words, activation->parameter0);
-        dmlops_plan_int_32_append(planning, &words, activation->parameter1);
-        dmlops_plan_int_32_append(planning, &words, 0);
+        dmlops_plan_int_32_append(planning, &result->words, activation->kind);
+        dmlops_plan_int_32_append(planning, &result->words, activation->parameter0);
+        dmlops_plan_int_32_append(planning, &result->words, activation->parameter1);
+        dmlops_plan_int_32_append(planning, &result->words, 0);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (words.count < 4))) {
-        dmlops_plan_int_32_append(planning, &words, 0);
+    while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (result->words.count < 4))) {
+        dmlops_plan_int_32_append(planning, &result->words, 0);
     }
-    dmlops_plan_int_32_copy(&result->words, &words);
     result->kinds = kinds;
     return;
 }
@@ -26866,8 +26850,7 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     int64_t bits = told->is_double ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("REAL_BITS"), bits);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("REAL_VALUE"), dmlops_plan_value_type(planning, bits, 1, 1));
-    dmlops_plan_int_512 lists;
-    dmlops_plan_tell_tensors(planning, told, stand_in, &lists);
+    dmlops_plan_tell_tensors(planning, told, stand_in, &result->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
@@ -26880,7 +26863,7 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_1;
         dmlops_plan_eight(planning, &sizes, &made_1);
-        dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
+        dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
     }
     for (int64_t place = 0; place < told->bounds.count; ++place) {
         const int64_t bound = told->bounds.items[place];
@@ -26898,18 +26881,19 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         if (((shader->float_lists >> place) & 1) == 1) {
             dmlops_plan_int_8 made_2;
             dmlops_plan_padded(planning, listed, &made_2);
-            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+            dmlops_plan_int_512_extend(planning, &result->lists, made_2.count, made_2.items);
         } else {
             dmlops_plan_int_8 made_3;
             dmlops_plan_eight(planning, listed, &made_3);
-            dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+            dmlops_plan_int_512_extend(planning, &result->lists, made_3.count, made_3.items);
         }
     }
     for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
         const int64_t divisors = shader->divisors.items[each_4];
         for (int64_t d = 0; d < 8; ++d) {
-            dmlops_plan_int_512_append(planning, &lists, dmlops_plan_reciprocal(planning,
-                lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d), lists.count)]));
+            dmlops_plan_int_512_append(planning, &result->lists, dmlops_plan_reciprocal(planning,
+                result->lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d),
+                result->lists.count)]));
         }
     }
     dmlops_plan_Fused fused;
@@ -26918,20 +26902,17 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_divide(fused.words.count, 4));
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
-    dmlops_plan_int_64 scalars;
-    scalars.count = 0;
+    result->scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < firsts->count; ++each_5) {
         const int64_t first = firsts->items[each_5];
-        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_counted(planning, first));
+        dmlops_plan_int_64_append(planning, &result->scalars, dmlops_plan_counted(planning, first));
     }
     for (int64_t place = 0; place < told->numbers.count; ++place) {
         const int64_t number = told->numbers.items[place];
-        dmlops_plan_int_64_append(planning, &scalars, (((shader->float_numbers >> place) & 1) == 1) ? number :
+        dmlops_plan_int_64_append(planning, &result->scalars, (((shader->float_numbers >> place) & 1) == 1) ? number :
             dmlops_plan_counted(planning, number));
     }
-    dmlops_plan_int_512_copy(&result->lists, &lists);
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
-    dmlops_plan_int_64_copy(&result->scalars, &scalars);
     return;
 }
 
@@ -27066,10 +27047,9 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8 nothing;
-    dmlops_plan_padded(planning, &made_1, &nothing);
+    dmlops_plan_padded(planning, &made_1, &result->sizes);
     dmlops_plan_Side side;
-    side.steps = nothing;
+    side.steps = result->sizes;
     side.depth = 0;
     side.matrix = 0;
     side.is_along = 0;
@@ -27078,7 +27058,6 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
     made_2.is_even = 1;
     made_2.step = 0;
     result->is_worth = 0;
-    result->sizes = nothing;
     result->row_axis = -1;
     result->column_axis = -1;
     result->rows = 1;
@@ -27115,8 +27094,7 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8 steps;
-    dmlops_plan_padded(planning, &made_1, &steps);
+    dmlops_plan_padded(planning, &made_1, &result->steps);
     int64_t step = 0;
     for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
         const int64_t place = places->items[each_2];
@@ -27125,22 +27103,21 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
             step = dmlops_add(step, stride);
         } else {
             if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
-                steps.items[dmlops_item(planning, place, steps.count)] = dmlops_add(steps.items[dmlops_item(planning,
-                    place, steps.count)], stride);
+                result->steps.items[dmlops_item(planning, place, result->steps.count)] =
+                    dmlops_add(result->steps.items[dmlops_item(planning, place, result->steps.count)], stride);
             }
         }
     }
-    int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
-        steps.items[dmlops_item(planning, axis, steps.count)]));
+    int is_along = (step == 1) || ((result->steps.items[dmlops_item(planning, axis, result->steps.count)] != 1) &&
+        (step < result->steps.items[dmlops_item(planning, axis, result->steps.count)]));
     dmlops_plan_Side made_3;
-    made_3.steps = steps;
+    made_3.steps = result->steps;
     made_3.depth = step;
     made_3.matrix = 0;
     made_3.is_along = is_along;
     made_3.vector = 1;
     int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
         sizes->count)], depth, 4);
-    result->steps = steps;
     result->depth = step;
     result->matrix = 0;
     result->is_along = is_along;
@@ -27202,21 +27179,19 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
 /* The sizes of the output, or of its largest phase, with 1 along some dimensions. */
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, output->sizes.count, output->sizes.items);
     for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
         const int64_t axis = ones->items[each_1];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] = 1;
+        result->items[dmlops_item(planning, axis, result->count)] = 1;
     }
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
         int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] = dmlops_plan_ceil_div(planning,
-            sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
+        result->items[dmlops_item(planning, axis, result->count)] = dmlops_plan_ceil_div(planning,
+            result->items[dmlops_item(planning, axis, result->count)], divisor);
     }
-    dmlops_plan_int_8_fill(planning, &sizes, dmlops_subtract(8, output->sizes.count), 0);
-    *result = sizes;
+    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, output->sizes.count), 0);
     return;
 }
 
@@ -27365,12 +27340,11 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8_append(planning, &made_1, row_axis);
-    dmlops_plan_int_8 sizes;
-    dmlops_plan_boxed(planning, output, &made_1, window, &sizes);
+    dmlops_plan_boxed(planning, output, &made_1, window, &result->sizes);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = 1;
-    for (int64_t each_2 = 0; each_2 < sizes.count; ++each_2) {
-        const int64_t size = sizes.items[each_2];
+    for (int64_t each_2 = 0; each_2 < result->sizes.count; ++each_2) {
+        const int64_t size = result->sizes.items[each_2];
         columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
     }
     int64_t depth = dmlops_plan_sum_depth(planning, told);
@@ -27392,12 +27366,11 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         left->strides.count)];
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    dmlops_plan_TapStep tap;
-    dmlops_plan_tap_step(planning, window, left, &tap);
+    dmlops_plan_tap_step(planning, window, left, &result->tap);
     dmlops_plan_int_64 others;
     others.count = 0;
     dmlops_plan_int_64_append(planning, &others, row_step);
-    dmlops_plan_int_64_append(planning, &others, tap.step);
+    dmlops_plan_int_64_append(planning, &others, result->tap.step);
     dmlops_plan_int_64_append(planning, &others, dmlops_plan_first_of(planning, window, left));
     dmlops_plan_int_64_append(planning, &others, matrix_step);
     int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
@@ -27429,7 +27402,6 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_8.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
-    result->sizes = sizes;
     result->row_axis = row_axis;
     result->column_axis = -1;
     result->rows = rows;
@@ -27440,7 +27412,6 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->count = count;
     result->left = made_6;
     result->right = made_8;
-    result->tap = tap;
     return;
 }
 
@@ -27589,8 +27560,7 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    dmlops_plan_int_96 words;
-    words.count = 0;
+    result->count = 0;
     if (window->sizes.count > 0) {
         int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
         dmlops_plan_int_8 strides;
@@ -27603,9 +27573,8 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
         }
         dmlops_plan_int_96 made_1;
         dmlops_plan_strided_words(planning, told, shader, &strides, &made_1);
-        dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
+        dmlops_plan_int_96_extend(planning, result, made_1.count, made_1.items);
     }
-    dmlops_plan_int_96_copy(result, &words);
     return;
 }
 
@@ -27650,8 +27619,7 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
             dmlops_plan_int_8_append(planning, &limits, size);
         }
     }
-    dmlops_plan_int_96 words;
-    words.count = 0;
+    result->count = 0;
     dmlops_plan_int_8_16 lists;
     lists.count = 0;
     dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
@@ -27667,9 +27635,8 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
         const dmlops_plan_int_8* entries = &lists.items[each_1];
         dmlops_plan_int_8 made_2;
         dmlops_plan_eight(planning, entries, &made_2);
-        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
+        dmlops_plan_int_96_extend(planning, result, made_2.count, made_2.items);
     }
-    dmlops_plan_int_96_copy(result, &words);
     return;
 }
 
@@ -27751,15 +27718,14 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
-    dmlops_plan_int_64 firsts;
-    firsts.count = 0;
+    result->firsts.count = 0;
     int64_t words = (shader->sums.count > 0) ? 4 : 0;
     if (shader->totals.number != -1) {
         words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
     }
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
-        dmlops_plan_int_64_append(planning, &firsts, words);
+        dmlops_plan_int_64_append(planning, &result->firsts, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
             dmlops_plan_int_8 made_1;
@@ -27773,7 +27739,6 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
-    dmlops_plan_int_64_copy(&result->firsts, &firsts);
     result->words = words;
     return;
 }
@@ -27781,14 +27746,12 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
 /* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 left;
-    left.count = 0;
-    dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
     if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
-        left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
+        result->items[dmlops_item(planning, 2, result->count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
             sizes->count)], sources->begin);
     }
-    *result = left;
     return;
 }
 
@@ -28111,8 +28074,7 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
+    result->count = 0;
     for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
         int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
             right->sizes.count)], told->factors.depth));
@@ -28120,9 +28082,8 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
             const int64_t size = right->sizes.items[later];
             stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
         }
-        dmlops_plan_int_8_append(planning, &strides, stride);
+        dmlops_plan_int_8_append(planning, result, stride);
     }
-    *result = strides;
     return;
 }
 
@@ -28387,8 +28348,7 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, vector),
         vector);
     int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
+    result->steps.count = 0;
     for (int64_t d = 0; d < found->sizes.count; ++d) {
         int64_t stride = matrix;
         for (int64_t later = 0; later < found->sizes.count; ++later) {
@@ -28398,9 +28358,8 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
         if (d == axis) {
             stride = side->is_along ? pitch : 1;
         }
-        dmlops_plan_int_8_append(planning, &steps, stride);
+        dmlops_plan_int_8_append(planning, &result->steps, stride);
     }
-    result->steps = steps;
     result->depth = side->is_along ? 1 : pitch;
     result->matrix = matrix;
     result->is_along = side->is_along;
@@ -28896,8 +28855,7 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
     int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
         sources->key_stored, sources->key_stored);
     written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
-    dmlops_plan_Pass_32 passes;
-    passes.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if (one->number == attention->number) {
@@ -28908,19 +28866,18 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
             made_2.writes = writes;
             made_2.outputs = written;
             made_2.reads = reads;
-            dmlops_plan_Pass_32_append(planning, &passes, &made_2);
+            dmlops_plan_Pass_32_append(planning, result, &made_2);
         } else {
             if ((one->outputs & written) != 0) {
                 dmlops_plan_Pass made_3;
                 made_3 = *one;
                 made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
-                dmlops_plan_Pass_32_append(planning, &passes, &made_3);
+                dmlops_plan_Pass_32_append(planning, result, &made_3);
             } else {
-                dmlops_plan_Pass_32_append(planning, &passes, one);
+                dmlops_plan_Pass_32_append(planning, result, one);
             }
         }
     }
-    dmlops_plan_Pass_32_copy(result, &passes);
     return;
 }
 
@@ -28933,12 +28890,10 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t sour
 /* The sizes of a tensor of which each thread computes that many elements along one dimension. */
 DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
     int64_t lanes, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 shape;
-    shape.count = 0;
-    dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
-    shape.items[dmlops_item(planning, apart, shape.count)] = dmlops_plan_ceil_div(planning,
-        shape.items[dmlops_item(planning, apart, shape.count)], lanes);
-    *result = shape;
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
+    result->items[dmlops_item(planning, apart, result->count)] = dmlops_plan_ceil_div(planning,
+        result->items[dmlops_item(planning, apart, result->count)], lanes);
     return;
 }
 
@@ -28983,17 +28938,15 @@ DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlop
 /* What shaders are told of the tables, which start at word `first` of scratch. */
 DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const dmlops_plan_Selection* selection,
     int64_t first, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 told;
-    told.count = 0;
-    dmlops_plan_int_8_append(planning, &told, first);
-    dmlops_plan_int_8_append(planning, &told, selection->rows);
-    dmlops_plan_int_8_append(planning, &told, selection->blocks);
-    dmlops_plan_int_8_append(planning, &told, selection->coordinates);
-    dmlops_plan_int_8_append(planning, &told, 0);
-    dmlops_plan_int_8_append(planning, &told, 0);
-    dmlops_plan_int_8_append(planning, &told, 0);
-    dmlops_plan_int_8_append(planning, &told, 0);
-    *result = told;
+    result->count = 0;
+    dmlops_plan_int_8_append(planning, result, first);
+    dmlops_plan_int_8_append(planning, result, selection->rows);
+    dmlops_plan_int_8_append(planning, result, selection->blocks);
+    dmlops_plan_int_8_append(planning, result, selection->coordinates);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
     return;
 }
 
@@ -29091,16 +29044,14 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         }
         dmlops_plan_Pass_32_copy(&passes, &made_13);
     }
-    dmlops_plan_SumsTile_32 tiles;
-    tiles.count = 0;
+    result->tiles.count = 0;
     for (int64_t each_16 = 0; each_16 < passes.count; ++each_16) {
         const dmlops_plan_Pass* one = &passes.items[each_16];
         dmlops_plan_SumsTile made_17;
         dmlops_plan_shared_tile(planning, told, shader, one, &made_17);
-        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_17);
+        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_17);
     }
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
-    dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
     result->wanted = wanted;
     result->led = led;
     result->halves = halves;
@@ -29158,14 +29109,13 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result) {
-    dmlops_plan_Pass_32 passes;
-    passes.count = 0;
+    result->count = 0;
     int64_t written = 0;
     for (int64_t each_1 = 0; each_1 < needed->count; ++each_1) {
         const dmlops_plan_Pass* one = &needed->items[each_1];
         int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
         if (place == -1) {
-            dmlops_plan_Pass_32_append(planning, &passes, one);
+            dmlops_plan_Pass_32_append(planning, result, one);
         } else {
             if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
                 const dmlops_plan_SumsPass * sums = &shader->sums.items[dmlops_item(planning, place,
@@ -29182,11 +29132,10 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
                 made_2.box_list = -1;
                 made_2.box_tensor = -1;
                 made_2.apart = -1;
-                dmlops_plan_Pass_32_append(planning, &passes, &made_2);
+                dmlops_plan_Pass_32_append(planning, result, &made_2);
             }
         }
     }
-    dmlops_plan_Pass_32_copy(result, &passes);
     return;
 }
 
@@ -29499,12 +29448,10 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
 /* The sizes of a tensor in words of four elements. */
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
-    dmlops_plan_int_8_extend(planning, &words, sizes->count, sizes->items);
-    words.items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), words.count)] =
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
+    result->items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), result->count)] =
         dmlops_divide(sizes->items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), sizes->count)], 4);
-    *result = words;
     return;
 }
 
@@ -29871,31 +29818,29 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
     int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
-    dmlops_plan_Loop_16 found;
-    found.count = 0;
+    result->count = 0;
     dmlops_plan_Loop down;
     dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
     if (down.size > 1) {
-        dmlops_plan_Loop_16_append(planning, &found, &down);
+        dmlops_plan_Loop_16_append(planning, result, &down);
     }
     dmlops_plan_Loop across;
     dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
     if (across.size > 1) {
-        dmlops_plan_Loop_16_append(planning, &found, &across);
+        dmlops_plan_Loop_16_append(planning, result, &across);
     }
     dmlops_plan_Loop made_1;
     dmlops_plan_in_steps(planning, other, vector, &made_1);
     dmlops_plan_Loop made_2;
     made_2.size = high;
     dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_2);
+    dmlops_plan_Loop_16_append(planning, result, &made_2);
     dmlops_plan_Loop made_3;
     dmlops_plan_in_steps(planning, inner, vector, &made_3);
     dmlops_plan_Loop made_4;
     made_4.size = wide;
     dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_4);
-    dmlops_plan_Loop_16_copy(result, &found);
+    dmlops_plan_Loop_16_append(planning, result, &made_4);
     return;
 }
 
@@ -30024,8 +29969,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
         memset(result, 0, sizeof *result);
         return;
     }
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
+    result->count = 0;
     int64_t written = 1;
     int64_t read = 1;
     int64_t looked = 1;
@@ -30048,7 +29992,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
             1, loop.strides.count)]));
         written = dmlops_add(written, dmlops_multiply(dmlops_subtract(size, 1),
             loop.strides.items[dmlops_item(planning, 2, loop.strides.count)]));
-        dmlops_plan_Loop_16_append(planning, &loops, &loop);
+        dmlops_plan_Loop_16_append(planning, result, &loop);
     }
     int64_t last = 0;
     for (int64_t each_2 = 0; each_2 < movement->lookups.count; ++each_2) {
@@ -30059,7 +30003,6 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
     dmlops_plan_check_reach(planning, &told->output, told->output_bytes, written);
     dmlops_plan_check_reach(planning, &told->input, told->input_bytes, read);
     dmlops_plan_check_reach(planning, &told->indices, told->indices_bytes, dmlops_add(last, looked));
-    dmlops_plan_Loop_16_copy(result, &loops);
     return;
 }
 
@@ -30195,10 +30138,8 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_checked_loops(planning, told, &made_1);
     dmlops_plan_Loop_16 made_2;
     dmlops_plan_merged(planning, &made_1, &made_2);
-    dmlops_plan_Loop_16 loops;
-    dmlops_plan_or_lone(planning, &made_2, &loops);
+    dmlops_plan_or_lone(planning, &made_2, &result->loops);
     result->bytes = dmlops_divide(told->output.bits, 8);
-    dmlops_plan_Loop_16_copy(&result->loops, &loops);
     dmlops_plan_Lookup_8_copy(&result->lookups, &told->movement.lookups);
     return;
 }
@@ -31663,8 +31604,7 @@ DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlo
         const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
         dmlops_plan_int_8_append(planning, &taps, dmlops_subtract(tap, first));
     }
-    dmlops_plan_int_32 words;
-    words.count = 0;
+    result->count = 0;
     dmlops_plan_int_8_4 lists;
     lists.count = 0;
     dmlops_plan_int_8_4_append(planning, &lists, &frame->first);
@@ -31675,23 +31615,21 @@ DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlo
         const dmlops_plan_int_8* entries = &lists.items[each_3];
         dmlops_plan_int_8 made_4;
         dmlops_plan_eight(planning, entries, &made_4);
-        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
+        dmlops_plan_int_32_extend(planning, result, made_4.count, made_4.items);
     }
-    dmlops_plan_int_32_copy(result, &words);
     return;
 }
 
 /* The constants of a window on a tensor: sizes, frame, strides. */
 DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result) {
-    dmlops_plan_int_64 words;
-    words.count = 0;
+    result->count = 0;
     dmlops_plan_int_8 made_1;
     dmlops_plan_eight(planning, &sliding->sizes, &made_1);
-    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
+    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
     dmlops_plan_int_32 made_2;
     dmlops_plan_frame_words(planning, &sliding->window, &made_2);
-    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
+    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
@@ -31702,8 +31640,7 @@ DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const
     }
     dmlops_plan_int_8 made_3;
     dmlops_plan_eight(planning, &strides, &made_3);
-    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
-    dmlops_plan_int_64_copy(result, &words);
+    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
     return;
 }
 
@@ -32199,15 +32136,13 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
 /* The strides of a packed array. */
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
+    result->count = 0;
     int64_t stride = 1;
     for (int64_t place = 0; place < sizes->count; ++place) {
-        dmlops_plan_int_8_insert(planning, &strides, 0, stride);
+        dmlops_plan_int_8_insert(planning, result, 0, stride);
         stride = dmlops_plan_times(planning, stride, sizes->items[dmlops_item(planning,
             dmlops_subtract(dmlops_subtract(sizes->count, 1), place), sizes->count)]);
     }
-    *result = strides;
     return;
 }
 
@@ -32529,8 +32464,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
     const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
-    dmlops_plan_int_64 widths;
-    widths.count = 0;
+    result->count = 0;
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
         int64_t width = 1;
@@ -32550,9 +32484,8 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
             width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
                 inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
         }
-        dmlops_plan_int_64_append(planning, &widths, width);
+        dmlops_plan_int_64_append(planning, result, width);
     }
-    dmlops_plan_int_64_copy(result, &widths);
     return;
 }
 
@@ -33071,8 +33004,7 @@ DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits
 /* Loops over runs of that many elements instead, with strides in runs. */
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
     dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 runs;
-    runs.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         const dmlops_plan_int_16 * own = &loop->strides;
@@ -33088,13 +33020,12 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
         dmlops_plan_Loop made_3;
         made_3.size = loop->size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &runs, &made_3);
+        dmlops_plan_Loop_16_append(planning, result, &made_3);
     }
     dmlops_plan_Loop made_4;
     made_4.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
     dmlops_plan_int_16_copy(&made_4.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
-    dmlops_plan_Loop_16_append(planning, &runs, &made_4);
-    dmlops_plan_Loop_16_copy(result, &runs);
+    dmlops_plan_Loop_16_append(planning, result, &made_4);
     return;
 }
 
@@ -33314,16 +33245,14 @@ DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const d
 /* The values of all dimensions, that of the axis behind the others. */
 DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
     dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 others;
-    others.count = 0;
+    result->count = 0;
     for (int64_t d = 0; d < values->count; ++d) {
         const int64_t value = values->items[d];
         if (d != axis) {
-            dmlops_plan_int_8_append(planning, &others, value);
+            dmlops_plan_int_8_append(planning, result, value);
         }
     }
-    dmlops_plan_int_8_append(planning, &others, values->items[dmlops_item(planning, axis, values->count)]);
-    *result = others;
+    dmlops_plan_int_8_append(planning, result, values->items[dmlops_item(planning, axis, values->count)]);
     return;
 }
 

@@ -5,7 +5,8 @@
 - `bool` and `str` are `int` and `const char*`. Strings are never built, except for the name of a macro,
   f"{text}_END".
 - A record, a NamedTuple, is a struct: passed by address, copied where it is kept. What a function returns is
-  built where it is needed, and a variable that is only another name for something has its address.
+  built where it is needed, variables that become fields of it included, and a variable that is only another
+  name for something has its address.
   Fields may be given by name, in their order.
 - A list with a capacity is a struct that contains its entries. One entry too many refuses the plan, and so
   does an index beyond the end; a negative one counts from there. Nothing is accessed out of bounds. A list
@@ -323,6 +324,7 @@ class _Translation:
         self._top: list[str] = []
         self._temporaries = 0
         self._next_name: str | None = None  # of the record or list that is built next
+        self._homes = _homes(function)
 
     def text(self) -> str:
         for name, type_ in self.function.parameters:
@@ -391,8 +393,7 @@ class _Translation:
                 self._next_name = _RESULT if isinstance(value, _MADE) else None
                 found = self.expr(value, self.function.result)
                 self._next_name = None
-                if found.text != _RESULT:
-                    self.copy(f"*{_RESULT}", found)
+                self.copy(f"*{_RESULT}", found)
                 self.lines.append("return;")
             case ast.Break():
                 self.lines.append("break;")
@@ -433,7 +434,7 @@ class _Translation:
             self._next_name = c_name(name)
             found = self.expr(value, wanted)
             self._next_name = None
-            if found.text in (c_name(name), f"&{c_name(name)}"):
+            if found.text in (c_name(name), f"&{c_name(name)}") or found == self._homes.get(c_name(name)):
                 self.names[name] = found
                 return
         else:
@@ -909,11 +910,16 @@ class _Translation:
         name = name or self.new()
         if name == _RESULT:
             return Value(_RESULT, type_)
+        home = self._homes.get(name)
+        if home is not None and home.type == type_:
+            return home
         self.lines.append(f"{_declared(type_, name)};")
         return Value(f"&{name}", type_)
 
     def copy(self, target: str, value: Value) -> None:
-        """Copies a value; from a long list, only the entries in use."""
+        """Copies a value, unless it is there already; from a long list, only the entries in use."""
+        if target == value.content:
+            return
         kind = value.type
         if _is_long(kind):
             target = target[1:] if target.startswith("*") else f"&{target}"
@@ -1051,6 +1057,34 @@ def _names(node: ast.AST) -> Counter[str]:
     for name in {inner.id for inner in targets if isinstance(inner, ast.Name)}:
         found[name] = sum(_names(source)[name] for _, source in loops)
     return found
+
+
+def _homes(function: Function) -> dict[str, Value]:
+    """Variables that become what a function returns or a field of it, each with the place for that. None if
+    there are several returns: one could write to that place what it reads from there."""
+    returns = [node for node in ast.walk(function.node) if isinstance(node, ast.Return)]
+    if len(returns) != 1 or returns[0].value is None:
+        return {}
+    return {
+        c_name(item.id): place
+        for item, place in _places(function.result, returns[0].value)
+        if isinstance(item, ast.Name)
+        and not place.is_scalar
+        and _assignments(function.node, item.id) == 1
+        and _uses(returns, item.id) == 1
+    }
+
+
+def _places(result: Type, value: ast.expr) -> Iterator[tuple[ast.expr, Value]]:
+    """What is returned, or the parts of a record that is built there, with the places that they get."""
+    whole = Value(_RESULT, result)
+    match value:
+        case ast.Call(func=ast.Name(id=name)) if isinstance(result, Record) and result.name == name:
+            parts = [*value.args, *(one.value for one in value.keywords)]
+            for field, part in zip(result.fields, parts, strict=False):  # `record` refuses others
+                yield part, whole.member(c_name(field.name), field.type)
+        case _:
+            yield value, whole
 
 
 def _binds(target: ast.expr, name: str) -> bool:
