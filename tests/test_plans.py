@@ -162,6 +162,29 @@ def m(values: Few) -> int:
     pair = Pair(values, [5])
     other = pair._replace(second=pair.first, first=[7, 8])
     return 1000 * other.first[0] + 100 * other.second[1] + 10 * pair.first[0] + pair.second[0]
+
+
+def built(values: Few) -> Pair:
+    first: Few = [values[1]]
+    second: Few = []
+    for value in values:
+        second.append(value + len(first))
+    first.append(second[2])
+    return Pair(second, first)
+
+
+def chosen(values: Few, is_first: bool) -> Few:
+    one: Few = [4, 5]
+    other: Few = [values[0], one[1]]
+    if is_first:
+        return one
+    return other
+
+
+def n(values: Few) -> int:
+    pair = built(values)
+    one, other = chosen(values, True), chosen(values, False)
+    return 1000 * pair.first[2] + 100 * pair.second[1] + 10 * one[0] + other[0] + other[1]
 """
 
 MAIN = """
@@ -179,6 +202,7 @@ int main(void) {
     printf("%lld %d ", (long long)dmlops_plan_h(&planning, 3), (int)planning.reason);
     printf("%lld %d ", (long long)dmlops_plan_k(&planning, &values, 1), (int)planning.reason);
     printf("%lld %d ", (long long)dmlops_plan_m(&planning, &values), (int)planning.reason);
+    printf("%lld %d ", (long long)dmlops_plan_n(&planning, &values), (int)planning.reason);
     dmlops_plan_k(&planning, &values, 2);
     printf("%d ", (int)planning.reason);
     planning.reason = DMLOPS_REASON_NONE;
@@ -211,10 +235,11 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
     scope: dict[str, object] = {"Pair": namedtuple("Pair", "first second")}
     source = ARITHMETIC.replace("Few", "list")
     exec(f"from math import gcd\n{source}", scope)
-    f, g, h, k, m = (scope[name] for name in "fghkm")
-    assert callable(f) and callable(g) and callable(h) and callable(k) and callable(m)
+    f, g, h, k, m, n = (scope[name] for name in "fghkmn")
+    assert callable(f) and callable(g) and callable(h) and callable(k) and callable(m) and callable(n)
     room = plans.reasons.names["ROOM"]
-    expected = [f(5, -9), 2**63 - 1, g([1, 2, 3]), h(3), 0, k([1, 2, 3], 1), 0, m([1, 2, 3]), 0, room, room]
+    few = [1, 2, 3]
+    expected = [f(5, -9), 2**63 - 1, g(few), h(3), 0, k(few, 1), 0, m(few), 0, n(few), 0, room, room]
     result = subprocess.run([program], env=OWN_ALLOCATOR, capture_output=True, text=True, check=True)
     assert [int(number) for number in result.stdout.split()] == expected
 

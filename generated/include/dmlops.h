@@ -5786,38 +5786,6 @@ typedef enum dmlops_bit {
 
 #define DMLOPS_END 0xff /* terminates what a rule reads: members by position, each with its bits */
 
-/* The state of a validation. In a fused activation, `outer` is its place.
-
-   The rest is set when the first violation is found. A rule that reads something another one has found to be wrong is
-   skipped: `broken` has these bits for each member, by position, and `fresh` those from the last rule that found a
-   violation. `tensor` has the bits of the tensor being checked, and `refused` one bit for each dimension count that has
-   already been reported. */
-typedef struct dmlops_run {
-    dmlops_violation* out;
-    size_t capacity;
-    size_t count;
-    int64_t level;
-    const void* description;
-    const dmlops_operator* op;
-    const dmlops_place* outer;
-    const char* last;
-    uint8_t broken[20];
-    uint8_t fresh[20];
-    uint8_t tensor;
-    uint32_t refused;
-} dmlops_run;
-
-static inline void dmlops_begin(dmlops_run* run, int64_t level, dmlops_violation* out, size_t capacity) {
-    run->out = out;
-    run->capacity = capacity;
-    run->count = 0;
-    run->level = level;
-    run->description = NULL;
-    run->op = NULL;
-    run->outer = NULL;
-    run->tensor = 0;
-}
-
 /* The fields of a tensor, in the order of their bits. */
 static const char* const dmlops_fields[] = {"DataType", "Flags", "DimensionCount", "Sizes", "Strides", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment"};
 
@@ -5999,6 +5967,52 @@ static inline int dmlops_is_unread(const void* description, const dmlops_member*
     return dmlops_readable_entries(count) < count && dmlops_address(description, member) != NULL;
 }
 
+/* The state of a program: the next byte; all programs of the operator; what their offsets are relative to; a bit for each
+   name that is defined; and the slots of names and loop variables. */
+typedef struct dmlops_program {
+    const uint8_t* next;
+    const uint8_t* code;
+    const char* base;
+    int64_t level;
+    uint64_t defined;
+    int64_t slots[64];
+    dmlops_list lists[3];
+} dmlops_program;
+
+/* The state of a validation. In a fused activation, `outer` is its place. `program` is that of the last rule, whose
+   names stay defined for the next ones.
+
+   The rest is set when the first violation is found. A rule that reads something another one has found to be wrong is
+   skipped: `broken` has these bits for each member, by position, and `fresh` those from the last rule that found a
+   violation. `tensor` has the bits of the tensor being checked, and `refused` one bit for each dimension count that has
+   already been reported. */
+typedef struct dmlops_run {
+    dmlops_violation* out;
+    size_t capacity;
+    size_t count;
+    int64_t level;
+    const void* description;
+    const dmlops_operator* op;
+    const dmlops_place* outer;
+    dmlops_program program;
+    const char* last;
+    uint8_t broken[20];
+    uint8_t fresh[20];
+    uint8_t tensor;
+    uint32_t refused;
+} dmlops_run;
+
+static inline void dmlops_begin(dmlops_run* run, int64_t level, dmlops_violation* out, size_t capacity) {
+    run->out = out;
+    run->capacity = capacity;
+    run->count = 0;
+    run->level = level;
+    run->description = NULL;
+    run->op = NULL;
+    run->outer = NULL;
+    run->program.code = NULL;
+    run->tensor = 0;
+}
 /* Messages. */
 
 typedef struct dmlops_text {
@@ -6116,9 +6130,8 @@ DMLOPS_CALLED void dmlops_put_activations(dmlops_text* text, const dmlops_activa
     }
 }
 
-struct dmlops_program;
-static inline void dmlops_put_value(dmlops_text* text, struct dmlops_program* program);
-static int64_t dmlops_integer(struct dmlops_program* program);
+static inline void dmlops_put_value(dmlops_text* text, dmlops_program* program);
+static int64_t dmlops_integer(dmlops_program* program);
 
 /* Publishes what the last rule found to all rules but itself. */
 static inline void dmlops_turn_to(dmlops_run* run, const char* rule) {
@@ -6181,7 +6194,7 @@ DMLOPS_CALLED void dmlops_report(
     dmlops_text path;
     dmlops_text message;
     dmlops_text* text = &message;
-    struct dmlops_program* program = NULL;
+    dmlops_program* program = NULL;
     char member[DMLOPS_PATH_SIZE] = "";
     path.first = member;
     path.size = sizeof member;
@@ -6224,7 +6237,7 @@ DMLOPS_CALLED void dmlops_report(
             break;
         }
         case 'v':
-            program = program != NULL ? program : va_arg(values, struct dmlops_program*);
+            program = program != NULL ? program : va_arg(values, dmlops_program*);
             dmlops_put_value(text, program);
             break;
         case '?':
@@ -6254,15 +6267,17 @@ DMLOPS_CALLED void dmlops_report(
     va_end(values);
 }
 
-/* Programs: the expressions of rules as bytes, in prefix order. A program starts with definitions (LET, a slot, a
-   value). The condition of a rule is preceded by what must hold for it to apply (WHEN) and its loops (FOR, a slot,
-   bounds), and followed by the values that the message shows. */
+/* Programs: the expressions of rules as bytes, in prefix order. The condition of a rule is preceded by what must
+   hold for it to apply (WHEN) and its loops (FOR, a slot, bounds), and followed by the values that the message shows.
+   Where names are needed that all programs of an operator share, these come first (NEED, a number, a place): a name is
+   defined by a program of its own (LET, a slot, a value), which runs only if the name is needed, and once. */
 
 typedef enum dmlops_operation {
-    DMLOPS_LET,
-    DMLOPS_LET_LIST,
+    DMLOPS_NEED,
     DMLOPS_WHEN,
     DMLOPS_FOR,
+    DMLOPS_LET,
+    DMLOPS_LET_LIST,
     DMLOPS_NUMBER,
     DMLOPS_LEVEL,
     DMLOPS_UINT,
@@ -6346,20 +6361,12 @@ typedef enum dmlops_value {DMLOPS_SHOW_INT, DMLOPS_SHOW_BOOL, DMLOPS_SHOW_FLOAT,
 #define DMLOPS_SMALL(number) (DMLOPS_FIRST_SMALL + (number))
 #define DMLOPS_SLOT(number) (DMLOPS_FIRST_SLOT + (number))
 #define DMLOPS_TURN(length) (length) % 256, (length) / 256 /* bytes of what follows, which a loop repeats */
+#define DMLOPS_PLACE(start) (start) % 256, (start) / 256 /* where a name is defined */
 #define DMLOPS_BYTE(number, place) (uint8_t)((uint64_t)(number) >> 8 * (place) & 0xff)
 #define DMLOPS_BYTES(number) \
     DMLOPS_BYTE(number, 0), DMLOPS_BYTE(number, 1), DMLOPS_BYTE(number, 2), DMLOPS_BYTE(number, 3), \
     DMLOPS_BYTE(number, 4), DMLOPS_BYTE(number, 5), DMLOPS_BYTE(number, 6), DMLOPS_BYTE(number, 7)
 #define DMLOPS_AS_GIVEN INT64_MIN /* instead of a number: keep the given value, since none can be inferred */
-
-/* The state of a program: the next byte, what its offsets are relative to, and its slots. */
-typedef struct dmlops_program {
-    const uint8_t* next;
-    const char* base;
-    int64_t level;
-    int64_t slots[7];
-    dmlops_list lists[3];
-} dmlops_program;
 
 /* An array in place. */
 typedef struct dmlops_array {
@@ -6895,25 +6902,44 @@ DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
 
 /* Whole programs. */
 
-/* Fills the slot of the next definition. */
-DMLOPS_CALLED void dmlops_define_next(dmlops_program* program) {
-    const uint8_t operation = *program->next++;
-    const uint8_t slot = *program->next++;
-    if (operation == DMLOPS_LET) {
-        program->slots[slot] = dmlops_integer(program);
-    } else {
-        program->lists[slot].count = 0;
-        dmlops_append_next(program, &program->lists[slot]);
+/* Defines the name that is needed next, unless it is defined already. */
+DMLOPS_CALLED void dmlops_need(dmlops_program* program) {
+    const uint64_t bit = (uint64_t)1 << program->next[1];
+    const uint8_t* end = program->next + 4;
+    if ((program->defined & bit) == 0) {
+        uint8_t operation, slot;
+        program->next = program->code + program->next[2] + 256 * program->next[3];
+        while (*program->next == DMLOPS_NEED) {
+            dmlops_need(program);
+        }
+        operation = *program->next++;
+        slot = *program->next++;
+        if (operation == DMLOPS_LET) {
+            program->slots[slot] = dmlops_integer(program);
+        } else {
+            program->lists[slot].count = 0;
+            dmlops_append_next(program, &program->lists[slot]);
+        }
+        program->defined |= bit;
     }
+    program->next = end;
 }
 
-/* Prepares a program to run: the next byte is the one after its definitions. */
-static inline void dmlops_start(dmlops_program* program, const uint8_t* code, const void* description, int64_t level) {
-    program->next = code;
+/* Prepares the programs in `code` to run for a description. */
+static inline void dmlops_prepare(dmlops_program* program, const uint8_t* code, const void* description, int64_t level) {
+    program->code = code;
     program->base = (const char*)description;
     program->level = level;
-    while (*program->next <= DMLOPS_LET_LIST) {
-        dmlops_define_next(program);
+    program->defined = 0;
+}
+
+/* Prepares one program to run: the next byte is the one after the names that it needs first. */
+static inline void dmlops_start(
+    dmlops_program* program, const uint8_t* code, size_t start, const void* description, int64_t level) {
+    dmlops_prepare(program, code, description, level);
+    program->next = code + start;
+    while (*program->next == DMLOPS_NEED) {
+        dmlops_need(program);
     }
 }
 
@@ -6922,10 +6948,14 @@ DMLOPS_CALLED int dmlops_fails(dmlops_program* program) {
     int64_t* variable;
     const uint8_t* body;
     int64_t upper;
-    while (*program->next == DMLOPS_WHEN) {
-        ++program->next;
-        if (dmlops_integer(program) == 0) {
-            return 0;
+    while (*program->next <= DMLOPS_WHEN) {
+        if (*program->next == DMLOPS_NEED) {
+            dmlops_need(program);
+        } else {
+            ++program->next;
+            if (dmlops_integer(program) == 0) {
+                return 0;
+            }
         }
     }
     if (*program->next != DMLOPS_FOR) {
@@ -6979,7 +7009,7 @@ static inline void dmlops_put_value(dmlops_text* text, dmlops_program* program) 
 /* Whether a condition of support tables holds; they are counted from 1. */
 static inline int dmlops_condition(const dmlops_run* run, int number) {
     dmlops_program program;
-    dmlops_start(&program, run->op->code + run->op->conditions[number - 1], run->description, run->level);
+    dmlops_start(&program, run->op->code, run->op->conditions[number - 1], run->description, run->level);
     return dmlops_integer(&program) != 0;
 }
 
@@ -7000,11 +7030,14 @@ static inline int dmlops_reads_unread(
 /* Checks a rule by running its program. */
 static inline void dmlops_by_program(
     dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
-    dmlops_program program;
-    dmlops_start(&program, op->code + rule->start, description, run->level);
-    if (dmlops_fails(&program) && !dmlops_unreliable(run, op, rule) && !dmlops_reads_unread(op, rule, description)) {
+    dmlops_program* program = &run->program;
+    if (program->code != op->code || program->base != description) {
+        dmlops_prepare(program, op->code, description, run->level);
+    }
+    program->next = op->code + rule->start;
+    if (dmlops_fails(program) && !dmlops_unreliable(run, op, rule) && !dmlops_reads_unread(op, rule, description)) {
         const dmlops_phrase* phrase = &op->phrases[rule->operands[0]];
-        dmlops_report(run, rule->id, run->outer, phrase->member, phrase->format, &program);
+        dmlops_report(run, rule->id, run->outer, phrase->member, phrase->format, program);
     }
 }
 /* Rules of every tensor. */
@@ -7027,38 +7060,46 @@ static const uint8_t dmlops_tensor_code[] = {
     /* DML-TENSOR-element-count: product(Sizes) <= 4294967295 */
     DMLOPS_LESS_OR_EQUAL, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_NUMBER, DMLOPS_BYTES(4294967295),
     DMLOPS_SHOW_INT, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_ITSELF,
-    /* DML-TENSOR-total-size: TotalTensorSizeInBytes >= ImpliedSize */
-    DMLOPS_LET, 1 /* Span */, DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(Strides), DMLOPS_PRODUCT,
-        DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 2 /* d */,
+    /* Span: product(Sizes) if not present(Strides) else 1 + sum((Sizes[d] - 1) * Strides[d] for d in range(DimensionCount)) */
+    DMLOPS_LET, 17 /* Span */, DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(Strides), DMLOPS_PRODUCT,
+        DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* d */,
         DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(10), DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SLOT(2) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_STRIDES,
-        DMLOPS_ITSELF, DMLOPS_SLOT(2) /* d */,
-    DMLOPS_LET, 2 /* ImpliedSize */, DMLOPS_MULTIPLY, DMLOPS_DIVIDE, DMLOPS_ADD, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(1) /* Span */, DMLOPS_BITS, DMLOPS_UINT, DMLOPS_AT(DataType), DMLOPS_SMALL(31),
+        DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_STRIDES,
+        DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */,
+    /* ImpliedSize: (Span * bits(DataType) + 31) // 32 * 4 */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(49) /* Span */,
+    DMLOPS_LET, 16 /* ImpliedSize */, DMLOPS_MULTIPLY, DMLOPS_DIVIDE, DMLOPS_ADD, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(17) /* Span */, DMLOPS_BITS, DMLOPS_UINT, DMLOPS_AT(DataType), DMLOPS_SMALL(31),
         DMLOPS_SMALL(32), DMLOPS_SMALL(4),
-    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes), DMLOPS_SLOT(2) /* ImpliedSize */,
+    /* DML-TENSOR-total-size: TotalTensorSizeInBytes >= ImpliedSize */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(78) /* ImpliedSize */,
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes), DMLOPS_SLOT(16) /* ImpliedSize */,
     DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(2) /* ImpliedSize */,
-    /* DML-TENSOR-total-size-limit: TotalTensorSizeInBytes <= SizeLimit */
-    DMLOPS_LET, 1 /* SizeLimit */, DMLOPS_MULTIPLY, DMLOPS_DIVIDE, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_NUMBER,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* ImpliedSize */,
+    /* SizeLimit: (4294967295 * bits(DataType) + 31) // 32 * 4 */
+    DMLOPS_LET, 18 /* SizeLimit */, DMLOPS_MULTIPLY, DMLOPS_DIVIDE, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_NUMBER,
         DMLOPS_BYTES(4294967295), DMLOPS_BITS, DMLOPS_UINT, DMLOPS_AT(DataType), DMLOPS_SMALL(31), DMLOPS_SMALL(32),
         DMLOPS_SMALL(4),
+    /* DML-TENSOR-total-size-limit: TotalTensorSizeInBytes <= SizeLimit */
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_BITS, DMLOPS_UINT, DMLOPS_AT(DataType), DMLOPS_SMALL(0),
-    DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes), DMLOPS_SLOT(1) /* SizeLimit */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(108) /* SizeLimit */,
+    DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes), DMLOPS_SLOT(18) /* SizeLimit */,
     DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* SizeLimit */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* SizeLimit */,
     /* DML-TENSOR-alignment-power-of-two: power_of_two(GuaranteedBaseOffsetAlignment) */
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(GuaranteedBaseOffsetAlignment), DMLOPS_SMALL(0),
     DMLOPS_POWER_OF_TWO, DMLOPS_UINT, DMLOPS_AT(GuaranteedBaseOffsetAlignment),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GuaranteedBaseOffsetAlignment),
-    /* DML-TENSOR-alignment-element: GuaranteedBaseOffsetAlignment >= ElementSize */
-    DMLOPS_LET, 1 /* ElementSize */, DMLOPS_MAX, DMLOPS_DIVIDE, DMLOPS_BITS, DMLOPS_UINT, DMLOPS_AT(DataType),
+    /* ElementSize: max(bits(DataType) // 8, 1) */
+    DMLOPS_LET, 19 /* ElementSize */, DMLOPS_MAX, DMLOPS_DIVIDE, DMLOPS_BITS, DMLOPS_UINT, DMLOPS_AT(DataType),
         DMLOPS_SMALL(8), DMLOPS_SMALL(1),
+    /* DML-TENSOR-alignment-element: GuaranteedBaseOffsetAlignment >= ElementSize */
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(GuaranteedBaseOffsetAlignment), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 3, DMLOPS_PLACE(159) /* ElementSize */,
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(GuaranteedBaseOffsetAlignment),
-        DMLOPS_SLOT(1) /* ElementSize */,
+        DMLOPS_SLOT(19) /* ElementSize */,
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GuaranteedBaseOffsetAlignment),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* ElementSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* ElementSize */,
     /* DML-TENSOR-flags: Flags in (NONE, OWNED_BY_DML) */
     DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Flags), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(1) /* OWNED_BY_DML */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_UINT, DMLOPS_AT(Flags),
@@ -7067,19 +7108,12 @@ static const uint8_t dmlops_tensor_code[] = {
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_UINT, DMLOPS_AT(Flags),
     /* bytes of a tensor: ImpliedSize */
-    DMLOPS_LET, 1 /* Span */, DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(Strides), DMLOPS_PRODUCT,
-        DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 2 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(10), DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SLOT(2) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_STRIDES,
-        DMLOPS_ITSELF, DMLOPS_SLOT(2) /* d */,
-    DMLOPS_LET, 2 /* ImpliedSize */, DMLOPS_MULTIPLY, DMLOPS_DIVIDE, DMLOPS_ADD, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(1) /* Span */, DMLOPS_BITS, DMLOPS_UINT, DMLOPS_AT(DataType), DMLOPS_SMALL(31),
-        DMLOPS_SMALL(32), DMLOPS_SMALL(4),
-    DMLOPS_SLOT(2) /* ImpliedSize */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(78) /* ImpliedSize */,
+    DMLOPS_SLOT(16) /* ImpliedSize */,
 };
 #undef DMLOPS_AT
 
-#define DMLOPS_TENSOR_SIZE_START 191 /* where the program for a tensor's size in bytes starts */
+#define DMLOPS_TENSOR_SIZE_START 207 /* where the program for a tensor's size in bytes starts */
 #define DMLOPS_STRUCTURE_RULES 3 /* the number of these, which come first */
 static const dmlops_tensor_rule dmlops_tensor_rules[] = {
     {"DML-TENSOR-rank", "DimensionCount", "%p.DimensionCount is %v; it must be at least 1", 0,
@@ -7090,17 +7124,17 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes},
     {"DML-TENSOR-element-count", "Sizes", "the product of %p.Sizes is %v; it must be at most 4294967295", 32,
      DMLOPS_BIT_Sizes},
-    {"DML-TENSOR-total-size", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at least %v (the last element's end, in whole 4-byte words)", 49,
+    {"DML-TENSOR-total-size", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at least %v (the last element's end, in whole 4-byte words)", 95,
      DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides | DMLOPS_BIT_TotalTensorSizeInBytes},
-    {"DML-TENSOR-total-size-limit", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at most %v (a buffer tensor holds at most 4294967295 elements)", 100,
+    {"DML-TENSOR-total-size-limit", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at most %v (a buffer tensor holds at most 4294967295 elements)", 129,
      DMLOPS_BIT_DataType | DMLOPS_BIT_TotalTensorSizeInBytes},
-    {"DML-TENSOR-alignment-power-of-two", "GuaranteedBaseOffsetAlignment", "%p.GuaranteedBaseOffsetAlignment is %v; it must be a power of two", 136,
+    {"DML-TENSOR-alignment-power-of-two", "GuaranteedBaseOffsetAlignment", "%p.GuaranteedBaseOffsetAlignment is %v; it must be a power of two", 148,
      DMLOPS_BIT_GuaranteedBaseOffsetAlignment},
-    {"DML-TENSOR-alignment-element", "GuaranteedBaseOffsetAlignment", "%p.GuaranteedBaseOffsetAlignment is %v; it must be at least %v", 147,
+    {"DML-TENSOR-alignment-element", "GuaranteedBaseOffsetAlignment", "%p.GuaranteedBaseOffsetAlignment is %v; it must be at least %v", 168,
      DMLOPS_BIT_DataType | DMLOPS_BIT_GuaranteedBaseOffsetAlignment},
-    {"DML-TENSOR-flags", "Flags", "%p.Flags is %v; it must be NONE or OWNED_BY_DML", 170,
+    {"DML-TENSOR-flags", "Flags", "%p.Flags is %v; it must be NONE or OWNED_BY_DML", 186,
      DMLOPS_BIT_Flags},
-    {"DML-TENSOR-flags-owned", "Flags", "%p.Flags is %v; it must differ from OWNED_BY_DML (only an input can be owned by DirectML)", 180,
+    {"DML-TENSOR-flags-owned", "Flags", "%p.Flags is %v; it must differ from OWNED_BY_DML (only an input can be owned by DirectML)", 196,
      DMLOPS_BIT_Flags | DMLOPS_BIT_MEMBER},
 };
 
@@ -7117,7 +7151,7 @@ DMLOPS_CALLED void dmlops_judge_tensor(
             return;
         }
         program.slots[0] = member->is_input;
-        dmlops_start(&program, dmlops_tensor_code + rule->start, tensor, run->level);
+        dmlops_start(&program, dmlops_tensor_code, rule->start, tensor, run->level);
         if (dmlops_fails(&program) && (run->tensor & rule->reads) == 0) {
             dmlops_report(run, rule->id, place, rule->field, rule->format, &program);
         }
@@ -7475,25 +7509,28 @@ DMLOPS_CALLED void dmlops_judge_members(dmlops_run* run) {
 }
 
 /* Fast path that most valid descriptions pass: checks with one look at each member that none of the rules above is
-   broken. Conditional support and fused activations take more than that. */
+   broken, and then the conditions of support, which may read any member. Fused activations take more than that. */
+
+/* Whether a line of a member's table lists the dimension count and the data type of a tensor; it may have to apply. */
+static inline int dmlops_listed(
+    const dmlops_run* run, const dmlops_member* member, const DML_BUFFER_TENSOR_DESC* buffer, int applies) {
+    const dmlops_support* line = dmlops_lines(run, member);
+    const int64_t type = dmlops_enum(&buffer->DataType);
+    const uint16_t since = line->since;
+    for (; line->since == since && type < 32; ++line) {
+        if ((line->ranks >> buffer->DimensionCount & 1) != 0 &&
+            (dmlops_type_lists[line->types].mask >> type & 1) != 0 && (!applies || dmlops_holds(run, line))) {
+            return 1;
+        }
+    }
+    return 0;
+}
 
 DMLOPS_CALLED int dmlops_plain_tensor(
     const dmlops_run* run, const dmlops_member* member, const DML_TENSOR_DESC* tensor) {
     const DML_BUFFER_TENSOR_DESC* buffer = dmlops_buffer(tensor);
-    const dmlops_support* line;
-    uint16_t since;
-    if (buffer == NULL || !dmlops_is_buffer(tensor) || buffer->Sizes == NULL || !dmlops_sound(run, member, buffer)) {
-        return 0;
-    }
-    line = dmlops_lines(run, member);
-    since = line->since;
-    for (; line->since == since; ++line) {
-        if (line->condition == 0 && (line->ranks >> buffer->DimensionCount & 1) != 0) {
-            const int64_t type = dmlops_enum(&buffer->DataType);
-            return type < 32 && (dmlops_type_lists[line->types].mask >> type & 1) != 0;
-        }
-    }
-    return 0;
+    return buffer != NULL && dmlops_is_buffer(tensor) && buffer->Sizes != NULL && dmlops_sound(run, member, buffer) &&
+           dmlops_listed(run, member, buffer, 0);
 }
 
 static inline int dmlops_plain_member(const dmlops_run* run, const dmlops_member* member) {
@@ -7518,12 +7555,33 @@ static inline int dmlops_plain_member(const dmlops_run* run, const dmlops_member
     return member->kind != DMLOPS_ACTIVATION;
 }
 
+/* Whether lines that apply list the tensors of a member, if it has any. */
+static inline int dmlops_all_listed(const dmlops_run* run, const dmlops_member* member) {
+    if (member->kind == DMLOPS_TENSOR) {
+        const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)dmlops_address(run->description, member);
+        const int64_t count = dmlops_count(run->description, member);
+        for (int64_t i = 0; i < count; ++i) {
+            if (!dmlops_listed(run, member, dmlops_buffer(&tensors[i]), 1)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 static inline int dmlops_plain(const dmlops_run* run) {
+    const size_t count = run->op->member_count;
     size_t i = 0;
-    while (i < run->op->member_count && dmlops_plain_member(run, &run->op->members[i])) {
+    while (i < count && dmlops_plain_member(run, &run->op->members[i])) {
         ++i;
     }
-    return i == run->op->member_count;
+    if (i == count && run->op->conditions != NULL) {
+        i = 0;
+        while (i < count && dmlops_all_listed(run, &run->op->members[i])) {
+            ++i;
+        }
+    }
+    return i == count;
 }
 
 /* Rules that a field of one tensor equals that of another, if both are given. */
@@ -8765,13 +8823,15 @@ static const uint8_t dmlops_convolution_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* FilterTensor */, DMLOPS_BIT_Sizes,
         5 /* Direction */, DMLOPS_BIT_MEMBER, 8 /* Dilations */, DMLOPS_BIT_MEMBER, 9 /* StartPadding */,
         DMLOPS_BIT_MEMBER, 10 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DilatedFilterSizes: [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* DilatedFilterSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY,
+        DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     /* DML-CONVOLUTION-filter-fits: InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] >= DilatedFilterSizes[d] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-        DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(200) /* DilatedFilterSizes */,
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
@@ -8798,19 +8858,21 @@ static const uint8_t dmlops_convolution_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* FilterTensor */, DMLOPS_BIT_Sizes, 2 /* BiasTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 5 /* Direction */, DMLOPS_BIT_MEMBER, 12 /* GroupCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION-bias-sizes: BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)] */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+    /* OutputChannelCount: FilterTensor.Sizes[0] if Direction == FORWARD else FilterTensor.Sizes[1] * GroupCount */
+    DMLOPS_LET, 17 /* OutputChannelCount */, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0), DMLOPS_MULTIPLY,
         DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    /* DML-CONVOLUTION-bias-sizes: BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(342) /* OutputChannelCount */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* OutputChannelCount */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
+        DMLOPS_SLOT(17) /* OutputChannelCount */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BiasTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* OutputChannelCount */,
-        DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* OutputChannelCount */,
+        DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
-    DMLOPS_EQUAL, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_EQUAL, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(17) /* OutputChannelCount */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-CONVOLUTION-output-batches: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
@@ -8836,32 +8898,28 @@ static const uint8_t dmlops_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(1), DMLOPS_UINT,
         DMLOPS_AT(GroupCount),
-    /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0), DMLOPS_MULTIPLY,
-        DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* SpatialSizes: [((InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] - DilatedFilterSizes[d]) // Strides[d] + 1 if Direction == FORWARD else (InputTensor.Sizes[d + 2] - 1) * Strides[d] + DilatedFilterSizes[d] - StartPadding[d] - EndPadding[d]) + OutputPadding[d] for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(200) /* DilatedFilterSizes */,
+    DMLOPS_LET_LIST, 1 /* SpatialSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(71), DMLOPS_ADD, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_ADD, DMLOPS_DIVIDE,
         DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
         DMLOPS_SMALL(1), DMLOPS_SUBTRACT, DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+    /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(342) /* OutputChannelCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(497) /* SpatialSizes */,
     DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* OutputChannelCount */, DMLOPS_LIST, 1,
+        DMLOPS_SLOT(17) /* OutputChannelCount */, DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_convolution_phrases[] = {
@@ -8892,11 +8950,11 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-filter-groups", dmlops_by_program, 102, 97, {4, 0}, 0, 0},
     {"DML-CONVOLUTION-input-channels", dmlops_by_program, 126, 117, {5, 0}, 0, 0},
     {"DML-CONVOLUTION-input-channels", dmlops_by_program, 163, 117, {6, 0}, 0, 0},
-    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 200, 187, {7, 0}, 0, 0},
-    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 338, 327, {8, 0}, 0, 0},
-    {"DML-CONVOLUTION-output-batches", dmlops_by_program, 404, 399, {9, 0}, 0, 0},
-    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 428, 419, {10, 0}, 0, 0},
-    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 452, 419, {11, 0}, 0, 0},
+    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 226, 187, {7, 0}, 0, 0},
+    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 358, 331, {8, 0}, 0, 0},
+    {"DML-CONVOLUTION-output-batches", dmlops_by_program, 412, 407, {9, 0}, 0, 0},
+    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 436, 427, {10, 0}, 0, 0},
+    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 460, 427, {11, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -8926,13 +8984,15 @@ static const uint8_t dmlops_gemm_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* TransA */, DMLOPS_BIT_MEMBER, 5 /* TransB */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GEMM-inner-size: BTensor.Sizes[BTensor.DimensionCount - (2 if TransB == NONE else 1)] == K */
-    DMLOPS_LET, 0 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* K: ATensor.Sizes[ATensor.DimensionCount - (1 if TransA == NONE else 2)] */
+    DMLOPS_LET, 16 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(1),
         DMLOPS_SMALL(2),
+    /* DML-GEMM-inner-size: BTensor.Sizes[BTensor.DimensionCount - (2 if TransB == NONE else 1)] == K */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(58) /* K */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* K */,
+        DMLOPS_SLOT(16) /* K */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(TransB), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
@@ -8940,24 +9000,28 @@ static const uint8_t dmlops_gemm_code[] = {
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(1), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* K */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* K */,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, 4 /* TransA */,
         DMLOPS_BIT_MEMBER, 5 /* TransB */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GEMM-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* M: ATensor.Sizes[ATensor.DimensionCount - (2 if TransA == NONE else 1)] */
+    DMLOPS_LET, 17 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(2),
         DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
+    /* N: BTensor.Sizes[BTensor.DimensionCount - (1 if TransB == NONE else 2)] */
+    DMLOPS_LET, 18 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
         DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(1),
         DMLOPS_SMALL(2),
+    /* DML-GEMM-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(138) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(152) /* N */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2,
-        DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */,
-        DMLOPS_SLOT(1) /* N */,
+        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */,
+        DMLOPS_SLOT(18) /* N */,
     2 /* CTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-GEMM-channel-limit: ATensor.Sizes[ATensor.DimensionCount - 3] <= 65535 */
@@ -8968,14 +9032,10 @@ static const uint8_t dmlops_gemm_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(3),
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(2),
-        DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(1),
-        DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(138) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(152) /* N */,
     DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_gemm_phrases[] = {
@@ -8992,10 +9052,10 @@ static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-same-type", dmlops_same_DataType, 0, 9, {2, 0}, 0, 0},
     {"DML-GEMM-same-type", dmlops_same_DataType, 0, 9, {3, 0}, 0, 0},
     {"DML-GEMM-batch-sizes", dmlops_by_program, 23, 18, {0, 0}, 0, 0},
-    {"DML-GEMM-inner-size", dmlops_by_program, 58, 49, {1, 0}, 0, 0},
-    {"DML-GEMM-output-sizes", dmlops_by_program, 134, 123, {2, 0}, 0, 0},
-    {"DML-GEMM-same-sizes", dmlops_same_Sizes, 0, 195, {2, 3}, 0, 0},
-    {"DML-GEMM-channel-limit", dmlops_by_program, 203, 200, {3, 0}, 0, 0},
+    {"DML-GEMM-inner-size", dmlops_by_program, 72, 49, {1, 0}, 0, 0},
+    {"DML-GEMM-output-sizes", dmlops_by_program, 166, 127, {2, 0}, 0, 0},
+    {"DML-GEMM-same-sizes", dmlops_same_Sizes, 0, 207, {2, 3}, 0, 0},
+    {"DML-GEMM-channel-limit", dmlops_by_program, 215, 212, {3, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_reduce_members[] = {
@@ -9038,12 +9098,14 @@ static const uint8_t dmlops_reduce_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     1 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         4 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* ReducedSizes: [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 0 /* ReducedSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     /* DML-REDUCE-output-sizes: OutputTensor.Sizes == ReducedSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(150) /* ReducedSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_LIST, 0,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
@@ -9076,11 +9138,7 @@ static const uint8_t dmlops_reduce_code[] = {
         DMLOPS_SMALL(1) /* ARGMIN */, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: ReducedSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(150) /* ReducedSizes */,
     DMLOPS_LIST, 0,
 };
 #undef DMLOPS_AT
@@ -9090,12 +9148,12 @@ static const dmlops_phrase dmlops_reduce_phrases[] = {
     {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only indices have a type of their own)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
 };
-static const uint16_t dmlops_reduce_conditions[] = {190, 196, 210, 220, 228, 234, 240, 248};
+static const uint16_t dmlops_reduce_conditions[] = {194, 200, 214, 224, 232, 238, 244, 252};
 static const dmlops_rule dmlops_reduce_rules[] = {
     {"DML-REDUCE-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 1}, 0, 0},
     {"DML-REDUCE-axes-range", dmlops_by_program, 54, 49, {1, 0}, 0, 0},
     {"DML-REDUCE-same-type", dmlops_by_program, 122, 115, {2, 0}, 0, 0},
-    {"DML-REDUCE-output-sizes", dmlops_by_program, 150, 143, {3, 0}, 0, 0},
+    {"DML-REDUCE-output-sizes", dmlops_by_program, 179, 143, {3, 0}, 0, 0},
     {"DML-REDUCE-axis-count", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
 };
 
@@ -9136,12 +9194,14 @@ static const uint8_t dmlops_average_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* WindowSize */, DMLOPS_BIT_MEMBER,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-AVERAGE_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-AVERAGE_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
@@ -9176,11 +9236,7 @@ static const uint8_t dmlops_average_pooling_code[] = {
         3 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-AVERAGE_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
@@ -9203,18 +9259,16 @@ static const uint8_t dmlops_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
+    DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(20), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(342) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9232,9 +9286,9 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 212, 207, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 88, 79, {3, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 246, 235, {5, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -9274,12 +9328,14 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* WindowSize */, DMLOPS_BIT_MEMBER,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-LP_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-LP_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
@@ -9314,11 +9370,7 @@ static const uint8_t dmlops_lp_pooling_code[] = {
         3 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LP_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
@@ -9345,18 +9397,16 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     /* DML-LP_POOLING-p-range: P >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
+    DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(20), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(352) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9372,13 +9422,13 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-LP_POOLING-p-range", dmlops_by_program, 365, 362, {6, 0}, 1, 0},
+    {"DML-LP_POOLING-p-range", dmlops_by_program, 345, 342, {6, 0}, 1, 0},
     {"DML-LP_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 212, 207, {4, 0}, 0, 0},
-    {"DML-LP_POOLING-window-fits", dmlops_by_program, 88, 79, {3, 0}, 0, 0},
-    {"DML-LP_POOLING-windows-within", dmlops_by_program, 246, 235, {5, 0}, 0, 0},
+    {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
+    {"DML-LP_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
+    {"DML-LP_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -9418,12 +9468,14 @@ static const uint8_t dmlops_max_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* WindowSize */, DMLOPS_BIT_MEMBER,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MAX_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-MAX_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
@@ -9458,11 +9510,7 @@ static const uint8_t dmlops_max_pooling_code[] = {
         3 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MAX_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
@@ -9485,18 +9533,16 @@ static const uint8_t dmlops_max_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
+    DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(20), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(342) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9514,9 +9560,9 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-MAX_POOLING-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 212, 207, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 88, 79, {3, 0}, 0, 0},
-    {"DML-MAX_POOLING-windows-within", dmlops_by_program, 246, 235, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
+    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
+    {"DML-MAX_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -9540,11 +9586,13 @@ static const uint8_t dmlops_roi_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(3),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */,
         DMLOPS_BIT_Sizes, 4 /* PooledSize */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* RoiCount: ROITensor.Sizes[2] */
+    DMLOPS_LET, 16 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
     /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[0] == RoiCount */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(46) /* RoiCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* RoiCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RoiCount */,
     /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
@@ -9559,8 +9607,8 @@ static const uint8_t dmlops_roi_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
     /* OutputTensor.Sizes: [RoiCount, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width] */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(46) /* RoiCount */,
+    DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(PooledSize.Height), DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
 };
 #undef DMLOPS_AT
@@ -9579,10 +9627,10 @@ static const dmlops_rule dmlops_roi_pooling_rules[] = {
     {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 10, 7, {0, 0}, 0, 0},
     {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 19, 7, {1, 0}, 0, 0},
     {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 28, 7, {2, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 46, 37, {3, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 62, 37, {4, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 77, 37, {5, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 90, 37, {6, 0}, 0, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 51, 37, {3, 0}, 0, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 66, 37, {4, 0}, 0, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 81, 37, {5, 0}, 0, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 94, 37, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_slice_members[] = {
@@ -10032,12 +10080,14 @@ static const uint8_t dmlops_gather_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* IndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* Axis */, DMLOPS_BIT_MEMBER, 4 /* IndexDimensions */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* GatheredSizes: InputTensor.Sizes[:Axis] + IndicesTensor.Sizes[IndicesTensor.DimensionCount - IndexDimensions:] + InputTensor.Sizes[Axis + 1:] */
+    DMLOPS_LET_LIST, 0 /* GatheredSizes */, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
+        DMLOPS_AT(IndexDimensions), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_UINT,
+        DMLOPS_AT(Axis), DMLOPS_SMALL(1),
     /* DML-GATHER-output-rank: GatheredSizes[d] == 1 */
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(135) /* GatheredSizes */,
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_LENGTH, DMLOPS_LIST, 0, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
         DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -10047,21 +10097,13 @@ static const uint8_t dmlops_gather_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes, 3 /* Axis */,
         DMLOPS_BIT_MEMBER, 4 /* IndexDimensions */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-GATHER-output-sizes: OutputTensor.Sizes == align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(135) /* GatheredSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(135) /* GatheredSizes */,
     DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
@@ -10079,8 +10121,8 @@ static const dmlops_rule dmlops_gather_rules[] = {
     {"DML-GATHER-index-dimensions-range", dmlops_by_program, 56, 51, {1, 0}, 0, 0},
     {"DML-GATHER-same-type", dmlops_same_DataType, 0, 95, {2, 0}, 0, 0},
     {"DML-GATHER-indices-leading-ones", dmlops_by_program, 105, 100, {2, 0}, 0, 0},
-    {"DML-GATHER-output-rank", dmlops_by_program, 135, 126, {3, 0}, 0, 0},
-    {"DML-GATHER-output-sizes", dmlops_by_program, 194, 183, {4, 0}, 0, 0},
+    {"DML-GATHER-output-rank", dmlops_by_program, 160, 126, {3, 0}, 0, 0},
+    {"DML-GATHER-output-sizes", dmlops_by_program, 198, 187, {4, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_space_to_depth_members[] = {
@@ -10579,17 +10621,19 @@ static const dmlops_member dmlops_rnn_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
 static const uint8_t dmlops_rnn_code[] = {
     8 /* ActivationDescCount */, DMLOPS_BIT_MEMBER, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* FunctionCount: 1 */
+    DMLOPS_LET, 16 /* FunctionCount */, DMLOPS_SMALL(1),
     /* DML-RNN-activation-desc-count: ActivationDescCount == FunctionCount * 2 */
-    DMLOPS_LET, 0 /* FunctionCount */, DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* FunctionCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(5) /* FunctionCount */,
+    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_MULTIPLY, DMLOPS_SLOT(16) /* FunctionCount */,
         DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-RNN-activation-desc-count: ActivationDescCount == FunctionCount */
-    DMLOPS_LET, 0 /* FunctionCount */, DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_SLOT(0) /* FunctionCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(5) /* FunctionCount */,
+    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_SLOT(16) /* FunctionCount */,
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* WeightTensor */, DMLOPS_BIT_DataType, 2 /* RecurrenceTensor */,
@@ -10642,26 +10686,32 @@ static const uint8_t dmlops_rnn_code[] = {
     /* DML-RNN-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0),
+    /* GateCount: 1 */
+    DMLOPS_LET, 17 /* GateCount */, DMLOPS_SMALL(1),
+    /* HiddenSize: RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 18 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     /* DML-RNN-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DirectionCount: RecurrenceTensor.Sizes[1] */
+    DMLOPS_LET, 19 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     /* DML-RNN-direction-count: DirectionCount == 2 */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-RNN-direction-count: DirectionCount == 1 */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* WeightTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
@@ -10669,23 +10719,25 @@ static const uint8_t dmlops_rnn_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0),
     /* DML-RNN-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-RNN-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
+    /* InputSize: InputTensor.Sizes[3] */
+    DMLOPS_LET, 20 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
     /* DML-RNN-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    DMLOPS_LET, 0 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* InputSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(322) /* InputSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(20) /* InputSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* InputSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 3 /* BiasTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-RNN-bias-shape: BiasTensor.Sizes[0] == 1 */
@@ -10697,21 +10749,21 @@ static const uint8_t dmlops_rnn_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     /* DML-RNN-bias-shape: BiasTensor.Sizes[2] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-RNN-bias-shape: BiasTensor.Sizes[3] == GateCount * HiddenSize * 2 */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */,
-        DMLOPS_SLOT(1) /* HiddenSize */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */,
+        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 4 /* HiddenInitTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[0] == 1 */
@@ -10719,23 +10771,25 @@ static const uint8_t dmlops_rnn_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0),
     /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    /* BatchSize: InputTensor.Sizes[2] */
+    DMLOPS_LET, 21 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 5 /* SequenceLengthsTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-RNN-sequence-lengths-shape: SequenceLengthsTensor.Sizes[0] == 1 */
@@ -10751,39 +10805,41 @@ static const uint8_t dmlops_rnn_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2),
     /* DML-RNN-sequence-lengths-shape: SequenceLengthsTensor.Sizes[3] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 6 /* OutputSequenceTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
+    /* SequenceLength: InputTensor.Sizes[1] */
+    DMLOPS_LET, 22 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[0] == SequenceLength */
-    DMLOPS_LET, 0 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* SequenceLength */,
+        DMLOPS_SLOT(22) /* SequenceLength */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* SequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(22) /* SequenceLength */,
     /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* DirectionCount */,
+        DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 7 /* OutputSingleTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[0] == 1 */
@@ -10791,39 +10847,39 @@ static const uint8_t dmlops_rnn_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0),
     /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     6 /* OutputSequenceTensor */, DMLOPS_BIT_MEMBER, 7 /* OutputSingleTensor */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-RNN-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) */
     DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_LET, 0 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_LET, 3 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* SequenceLength */, DMLOPS_SLOT(1) /* DirectionCount */,
-        DMLOPS_SLOT(2) /* BatchSize */, DMLOPS_SLOT(3) /* HiddenSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SLOT(22) /* SequenceLength */, DMLOPS_SLOT(19) /* DirectionCount */,
+        DMLOPS_SLOT(21) /* BatchSize */, DMLOPS_SLOT(18) /* HiddenSize */,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_LET, 2 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SLOT(1) /* BatchSize */,
-        DMLOPS_SLOT(2) /* HiddenSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
+        DMLOPS_SLOT(18) /* HiddenSize */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_rnn_phrases[] = {
@@ -10867,50 +10923,50 @@ static const dmlops_phrase dmlops_rnn_phrases[] = {
     {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_rnn_rules[] = {
-    {"DML-RNN-activation-desc-count", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-RNN-activation-desc-count", dmlops_by_program, 26, 0, {1, 0}, 1, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {4, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {6, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {7, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 73, 60, {2, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 85, 60, {3, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 97, 60, {4, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 109, 60, {5, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 124, 60, {6, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 139, 60, {7, 0}, 0, 0},
-    {"DML-RNN-input-shape", dmlops_by_program, 157, 154, {8, 0}, 0, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 169, 166, {9, 0}, 0, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 178, 166, {10, 0}, 0, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 210, 205, {11, 0}, 0, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 229, 205, {12, 0}, 0, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 255, 248, {13, 0}, 0, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 264, 248, {14, 0}, 0, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 280, 248, {15, 0}, 0, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 307, 248, {16, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 328, 323, {17, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 340, 323, {18, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 352, 323, {19, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 371, 323, {20, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 412, 405, {21, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 424, 405, {22, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 443, 405, {23, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 462, 405, {24, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 486, 481, {25, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 498, 481, {26, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 510, 481, {27, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 522, 481, {28, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 548, 541, {29, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 567, 541, {30, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 586, 541, {31, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 605, 541, {32, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 631, 624, {33, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 643, 624, {34, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 662, 624, {35, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 681, 624, {36, 0}, 0, 0},
-    {"DML-RNN-output-given", dmlops_by_program, 705, 700, {37, 0}, 0, 0},
+    {"DML-RNN-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
+    {"DML-RNN-activation-desc-count", dmlops_by_program, 30, 0, {1, 0}, 1, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {1, 0}, 0, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {2, 0}, 0, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {3, 0}, 0, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {4, 0}, 0, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {6, 0}, 0, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {7, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 90, 65, {3, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 102, 65, {4, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 114, 65, {5, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 129, 65, {6, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 144, 65, {7, 0}, 0, 0},
+    {"DML-RNN-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
+    {"DML-RNN-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
+    {"DML-RNN-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 228, 218, {11, 0}, 0, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 246, 218, {12, 0}, 0, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 327, 264, {16, 0}, 0, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 347, 342, {17, 0}, 0, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 359, 342, {18, 0}, 0, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 371, 342, {19, 0}, 0, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 389, 342, {20, 0}, 0, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 430, 423, {21, 0}, 0, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 442, 423, {22, 0}, 0, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 465, 423, {23, 0}, 0, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 483, 423, {24, 0}, 0, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 506, 501, {25, 0}, 0, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 518, 501, {26, 0}, 0, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 530, 501, {27, 0}, 0, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 542, 501, {28, 0}, 0, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 572, 560, {29, 0}, 0, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 590, 560, {30, 0}, 0, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 608, 560, {31, 0}, 0, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 626, 560, {32, 0}, 0, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 651, 644, {33, 0}, 0, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 663, 644, {34, 0}, 0, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 681, 644, {35, 0}, 0, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 699, 644, {36, 0}, 0, 0},
+    {"DML-RNN-output-given", dmlops_by_program, 722, 717, {37, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
@@ -10931,17 +10987,19 @@ static const dmlops_member dmlops_lstm_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, member)
 static const uint8_t dmlops_lstm_code[] = {
     11 /* ActivationDescCount */, DMLOPS_BIT_MEMBER, 13 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* FunctionCount: 3 */
+    DMLOPS_LET, 16 /* FunctionCount */, DMLOPS_SMALL(3),
     /* DML-LSTM-activation-desc-count: ActivationDescCount == FunctionCount * 2 */
-    DMLOPS_LET, 0 /* FunctionCount */, DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* FunctionCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(5) /* FunctionCount */,
+    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_MULTIPLY, DMLOPS_SLOT(16) /* FunctionCount */,
         DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-LSTM-activation-desc-count: ActivationDescCount == FunctionCount */
-    DMLOPS_LET, 0 /* FunctionCount */, DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_SLOT(0) /* FunctionCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(5) /* FunctionCount */,
+    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_SLOT(16) /* FunctionCount */,
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* WeightTensor */, DMLOPS_BIT_DataType, 2 /* RecurrenceTensor */,
@@ -10994,26 +11052,32 @@ static const uint8_t dmlops_lstm_code[] = {
     /* DML-LSTM-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0),
+    /* GateCount: 4 */
+    DMLOPS_LET, 17 /* GateCount */, DMLOPS_SMALL(4),
+    /* HiddenSize: RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 18 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     /* DML-LSTM-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(4),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 13 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DirectionCount: RecurrenceTensor.Sizes[1] */
+    DMLOPS_LET, 19 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     /* DML-LSTM-direction-count: DirectionCount == 2 */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-LSTM-direction-count: DirectionCount == 1 */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* WeightTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
@@ -11021,23 +11085,25 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0),
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(4),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
+    /* InputSize: InputTensor.Sizes[3] */
+    DMLOPS_LET, 20 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    DMLOPS_LET, 0 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* InputSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(322) /* InputSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(20) /* InputSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* InputSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 3 /* BiasTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-LSTM-bias-shape: BiasTensor.Sizes[0] == 1 */
@@ -11049,21 +11115,21 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     /* DML-LSTM-bias-shape: BiasTensor.Sizes[2] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-LSTM-bias-shape: BiasTensor.Sizes[3] == GateCount * HiddenSize * 2 */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(4),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */,
-        DMLOPS_SLOT(1) /* HiddenSize */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */,
+        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 4 /* HiddenInitTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[0] == 1 */
@@ -11071,23 +11137,25 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0),
     /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    /* BatchSize: InputTensor.Sizes[2] */
+    DMLOPS_LET, 21 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 6 /* SequenceLengthsTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-LSTM-sequence-lengths-shape: SequenceLengthsTensor.Sizes[0] == 1 */
@@ -11103,39 +11171,41 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2),
     /* DML-LSTM-sequence-lengths-shape: SequenceLengthsTensor.Sizes[3] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 8 /* OutputSequenceTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
+    /* SequenceLength: InputTensor.Sizes[1] */
+    DMLOPS_LET, 22 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[0] == SequenceLength */
-    DMLOPS_LET, 0 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* SequenceLength */,
+        DMLOPS_SLOT(22) /* SequenceLength */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* SequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(22) /* SequenceLength */,
     /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* DirectionCount */,
+        DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 9 /* OutputSingleTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[0] == 1 */
@@ -11143,23 +11213,23 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0),
     /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     8 /* OutputSequenceTensor */, DMLOPS_BIT_MEMBER, 9 /* OutputSingleTensor */, DMLOPS_BIT_MEMBER,
         10 /* OutputCellSingleTensor */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LSTM-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) */
@@ -11195,23 +11265,23 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(0),
     /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 7 /* PeepholeTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes[0] == 1 */
@@ -11223,19 +11293,19 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(1),
     /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes[2] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PeepholeTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes[3] == HiddenSize * 3 */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PeepholeTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* HiddenSize */, DMLOPS_SMALL(3),
+        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(3),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(3),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* HiddenSize */, DMLOPS_SMALL(3),
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(3),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes,
         10 /* OutputCellSingleTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[0] == 1 */
@@ -11243,43 +11313,43 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(0),
     /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor),
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* DirectionCount */,
+        DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_LET, 0 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_LET, 3 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* SequenceLength */, DMLOPS_SLOT(1) /* DirectionCount */,
-        DMLOPS_SLOT(2) /* BatchSize */, DMLOPS_SLOT(3) /* HiddenSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SLOT(22) /* SequenceLength */, DMLOPS_SLOT(19) /* DirectionCount */,
+        DMLOPS_SLOT(21) /* BatchSize */, DMLOPS_SLOT(18) /* HiddenSize */,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_LET, 2 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SLOT(1) /* BatchSize */,
-        DMLOPS_SLOT(2) /* HiddenSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
+        DMLOPS_SLOT(18) /* HiddenSize */,
     /* OutputCellSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_LET, 2 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SLOT(1) /* BatchSize */,
-        DMLOPS_SLOT(2) /* HiddenSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
+        DMLOPS_SLOT(18) /* HiddenSize */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_lstm_phrases[] = {
@@ -11338,68 +11408,68 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
     {"OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
 };
 static const dmlops_rule dmlops_lstm_rules[] = {
-    {"DML-LSTM-activation-desc-count", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-LSTM-activation-desc-count", dmlops_by_program, 26, 0, {1, 0}, 1, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {4, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {8, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {9, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 73, 60, {2, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 85, 60, {3, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 97, 60, {4, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 109, 60, {5, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 124, 60, {6, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 139, 60, {7, 0}, 0, 0},
-    {"DML-LSTM-input-shape", dmlops_by_program, 157, 154, {8, 0}, 0, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 169, 166, {9, 0}, 0, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 178, 166, {10, 0}, 0, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 210, 205, {11, 0}, 0, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 229, 205, {12, 0}, 0, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 255, 248, {13, 0}, 0, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 264, 248, {14, 0}, 0, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 280, 248, {15, 0}, 0, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 307, 248, {16, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 328, 323, {17, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 340, 323, {18, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 352, 323, {19, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 371, 323, {20, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 412, 405, {21, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 424, 405, {22, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 443, 405, {23, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 462, 405, {24, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 486, 481, {25, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 498, 481, {26, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 510, 481, {27, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 522, 481, {28, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 548, 541, {29, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 567, 541, {30, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 586, 541, {31, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 605, 541, {32, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 631, 624, {33, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 643, 624, {34, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 662, 624, {35, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 681, 624, {36, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 738, {5, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 738, {7, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 738, {10, 0}, 0, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 752, 747, {39, 0}, 0, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 767, 747, {40, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 789, 782, {41, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 801, 782, {42, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 820, 782, {43, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 839, 782, {44, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 863, 858, {45, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 875, 858, {46, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 887, 858, {47, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 906, 858, {48, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 940, 933, {49, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 952, 933, {50, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 971, 933, {51, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 990, 933, {52, 0}, 0, 0},
-    {"DML-LSTM-output-given", dmlops_by_program, 707, 700, {37, 0}, 0, 0},
-    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 720, 715, {38, 0}, 1, 0},
+    {"DML-LSTM-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
+    {"DML-LSTM-activation-desc-count", dmlops_by_program, 30, 0, {1, 0}, 1, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {1, 0}, 0, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {2, 0}, 0, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {3, 0}, 0, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {4, 0}, 0, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {8, 0}, 0, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {9, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 90, 65, {3, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 102, 65, {4, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 114, 65, {5, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 129, 65, {6, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 144, 65, {7, 0}, 0, 0},
+    {"DML-LSTM-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
+    {"DML-LSTM-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
+    {"DML-LSTM-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 228, 218, {11, 0}, 0, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 246, 218, {12, 0}, 0, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 327, 264, {16, 0}, 0, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 347, 342, {17, 0}, 0, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 359, 342, {18, 0}, 0, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 371, 342, {19, 0}, 0, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 389, 342, {20, 0}, 0, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 430, 423, {21, 0}, 0, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 442, 423, {22, 0}, 0, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 465, 423, {23, 0}, 0, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 483, 423, {24, 0}, 0, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 506, 501, {25, 0}, 0, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 518, 501, {26, 0}, 0, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 530, 501, {27, 0}, 0, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 542, 501, {28, 0}, 0, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 572, 560, {29, 0}, 0, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 590, 560, {30, 0}, 0, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 608, 560, {31, 0}, 0, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 626, 560, {32, 0}, 0, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 651, 644, {33, 0}, 0, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 663, 644, {34, 0}, 0, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 681, 644, {35, 0}, 0, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 699, 644, {36, 0}, 0, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 755, {5, 0}, 0, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 755, {7, 0}, 0, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 755, {10, 0}, 0, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 769, 764, {39, 0}, 0, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 784, 764, {40, 0}, 0, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 806, 799, {41, 0}, 0, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 818, 799, {42, 0}, 0, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 836, 799, {43, 0}, 0, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 854, 799, {44, 0}, 0, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 877, 872, {45, 0}, 0, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 889, 872, {46, 0}, 0, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 901, 872, {47, 0}, 0, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 919, 872, {48, 0}, 0, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 952, 945, {49, 0}, 0, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 964, 945, {50, 0}, 0, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 982, 945, {51, 0}, 0, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1000, 945, {52, 0}, 0, 0},
+    {"DML-LSTM-output-given", dmlops_by_program, 724, 717, {37, 0}, 0, 0},
+    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 737, 732, {38, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_gru_members[] = {
@@ -11417,17 +11487,19 @@ static const dmlops_member dmlops_gru_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GRU_OPERATOR_DESC, member)
 static const uint8_t dmlops_gru_code[] = {
     8 /* ActivationDescCount */, DMLOPS_BIT_MEMBER, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* FunctionCount: 2 */
+    DMLOPS_LET, 16 /* FunctionCount */, DMLOPS_SMALL(2),
     /* DML-GRU-activation-desc-count: ActivationDescCount == FunctionCount * 2 */
-    DMLOPS_LET, 0 /* FunctionCount */, DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* FunctionCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(5) /* FunctionCount */,
+    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_MULTIPLY, DMLOPS_SLOT(16) /* FunctionCount */,
         DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-GRU-activation-desc-count: ActivationDescCount == FunctionCount */
-    DMLOPS_LET, 0 /* FunctionCount */, DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_SLOT(0) /* FunctionCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(5) /* FunctionCount */,
+    DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount), DMLOPS_SLOT(16) /* FunctionCount */,
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* WeightTensor */, DMLOPS_BIT_DataType, 2 /* RecurrenceTensor */,
@@ -11480,26 +11552,32 @@ static const uint8_t dmlops_gru_code[] = {
     /* DML-GRU-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0),
+    /* GateCount: 3 */
+    DMLOPS_LET, 17 /* GateCount */, DMLOPS_SMALL(3),
+    /* HiddenSize: RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 18 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     /* DML-GRU-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(3),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DirectionCount: RecurrenceTensor.Sizes[1] */
+    DMLOPS_LET, 19 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     /* DML-GRU-direction-count: DirectionCount == 2 */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-GRU-direction-count: DirectionCount == 1 */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* WeightTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
@@ -11507,23 +11585,25 @@ static const uint8_t dmlops_gru_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0),
     /* DML-GRU-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-GRU-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(3),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
+    /* InputSize: InputTensor.Sizes[3] */
+    DMLOPS_LET, 20 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
     /* DML-GRU-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    DMLOPS_LET, 0 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* InputSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(322) /* InputSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(20) /* InputSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* InputSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 3 /* BiasTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-GRU-bias-shape: BiasTensor.Sizes[0] == 1 */
@@ -11535,21 +11615,21 @@ static const uint8_t dmlops_gru_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     /* DML-GRU-bias-shape: BiasTensor.Sizes[2] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-GRU-bias-shape: BiasTensor.Sizes[3] == GateCount * HiddenSize * 2 */
-    DMLOPS_LET, 0 /* GateCount */, DMLOPS_SMALL(3),
-    DMLOPS_LET, 1 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(0) /* GateCount */, DMLOPS_SLOT(1) /* HiddenSize */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* GateCount */,
-        DMLOPS_SLOT(1) /* HiddenSize */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */,
+        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 4 /* HiddenInitTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[0] == 1 */
@@ -11557,23 +11637,25 @@ static const uint8_t dmlops_gru_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0),
     /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    /* BatchSize: InputTensor.Sizes[2] */
+    DMLOPS_LET, 21 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 5 /* SequenceLengthsTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-GRU-sequence-lengths-shape: SequenceLengthsTensor.Sizes[0] == 1 */
@@ -11589,39 +11671,41 @@ static const uint8_t dmlops_gru_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2),
     /* DML-GRU-sequence-lengths-shape: SequenceLengthsTensor.Sizes[3] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 6 /* OutputSequenceTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
+    /* SequenceLength: InputTensor.Sizes[1] */
+    DMLOPS_LET, 22 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[0] == SequenceLength */
-    DMLOPS_LET, 0 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* SequenceLength */,
+        DMLOPS_SLOT(22) /* SequenceLength */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* SequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(22) /* SequenceLength */,
     /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* DirectionCount */,
+        DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 7 /* OutputSingleTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[0] == 1 */
@@ -11629,39 +11713,39 @@ static const uint8_t dmlops_gru_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0),
     /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* DirectionCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
     /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* BatchSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
     /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_LET, 0 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* HiddenSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
     6 /* OutputSequenceTensor */, DMLOPS_BIT_MEMBER, 7 /* OutputSingleTensor */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-GRU-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) */
     DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_LET, 0 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_LET, 3 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* SequenceLength */, DMLOPS_SLOT(1) /* DirectionCount */,
-        DMLOPS_SLOT(2) /* BatchSize */, DMLOPS_SLOT(3) /* HiddenSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SLOT(22) /* SequenceLength */, DMLOPS_SLOT(19) /* DirectionCount */,
+        DMLOPS_SLOT(21) /* BatchSize */, DMLOPS_SLOT(18) /* HiddenSize */,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_LET, 0 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_LET, 2 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* DirectionCount */, DMLOPS_SLOT(1) /* BatchSize */,
-        DMLOPS_SLOT(2) /* HiddenSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
+        DMLOPS_SLOT(18) /* HiddenSize */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_gru_phrases[] = {
@@ -11705,50 +11789,50 @@ static const dmlops_phrase dmlops_gru_phrases[] = {
     {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_gru_rules[] = {
-    {"DML-GRU-activation-desc-count", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-GRU-activation-desc-count", dmlops_by_program, 26, 0, {1, 0}, 1, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {4, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {6, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {7, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 73, 60, {2, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 85, 60, {3, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 97, 60, {4, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 109, 60, {5, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 124, 60, {6, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 139, 60, {7, 0}, 0, 0},
-    {"DML-GRU-input-shape", dmlops_by_program, 157, 154, {8, 0}, 0, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 169, 166, {9, 0}, 0, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 178, 166, {10, 0}, 0, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 210, 205, {11, 0}, 0, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 229, 205, {12, 0}, 0, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 255, 248, {13, 0}, 0, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 264, 248, {14, 0}, 0, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 280, 248, {15, 0}, 0, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 307, 248, {16, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 328, 323, {17, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 340, 323, {18, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 352, 323, {19, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 371, 323, {20, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 412, 405, {21, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 424, 405, {22, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 443, 405, {23, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 462, 405, {24, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 486, 481, {25, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 498, 481, {26, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 510, 481, {27, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 522, 481, {28, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 548, 541, {29, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 567, 541, {30, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 586, 541, {31, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 605, 541, {32, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 631, 624, {33, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 643, 624, {34, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 662, 624, {35, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 681, 624, {36, 0}, 0, 0},
-    {"DML-GRU-output-given", dmlops_by_program, 705, 700, {37, 0}, 0, 0},
+    {"DML-GRU-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
+    {"DML-GRU-activation-desc-count", dmlops_by_program, 30, 0, {1, 0}, 1, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {1, 0}, 0, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {2, 0}, 0, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {3, 0}, 0, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {4, 0}, 0, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {6, 0}, 0, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {7, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 90, 65, {3, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 102, 65, {4, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 114, 65, {5, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 129, 65, {6, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 144, 65, {7, 0}, 0, 0},
+    {"DML-GRU-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
+    {"DML-GRU-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
+    {"DML-GRU-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 228, 218, {11, 0}, 0, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 246, 218, {12, 0}, 0, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 327, 264, {16, 0}, 0, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 347, 342, {17, 0}, 0, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 359, 342, {18, 0}, 0, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 371, 342, {19, 0}, 0, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 389, 342, {20, 0}, 0, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 430, 423, {21, 0}, 0, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 442, 423, {22, 0}, 0, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 465, 423, {23, 0}, 0, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 483, 423, {24, 0}, 0, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 506, 501, {25, 0}, 0, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 518, 501, {26, 0}, 0, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 530, 501, {27, 0}, 0, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 542, 501, {28, 0}, 0, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 572, 560, {29, 0}, 0, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 590, 560, {30, 0}, 0, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 608, 560, {31, 0}, 0, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 626, 560, {32, 0}, 0, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 651, 644, {33, 0}, 0, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 663, 644, {34, 0}, 0, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 681, 644, {35, 0}, 0, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 699, 644, {36, 0}, 0, 0},
+    {"DML-GRU-output-given", dmlops_by_program, 722, 717, {37, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
@@ -12016,12 +12100,14 @@ static const uint8_t dmlops_max_pooling1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* WindowSize */, DMLOPS_BIT_MEMBER,
         6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MAX_POOLING1-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-MAX_POOLING1-window-fits: WindowSize[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
@@ -12056,11 +12142,7 @@ static const uint8_t dmlops_max_pooling1_code[] = {
         4 /* Strides */, DMLOPS_BIT_MEMBER, 6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MAX_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
@@ -12087,31 +12169,19 @@ static const uint8_t dmlops_max_pooling1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
     1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
+    DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(20), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(352) /* PooledSizes */,
     DMLOPS_LIST, 1,
     /* OutputIndicesTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(20), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(352) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -12126,14 +12196,14 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 362, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 342, {2, 0}, 0, 0},
     {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 212, 207, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 367, {2, 1}, 0, 0},
-    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 88, 79, {3, 0}, 0, 0},
-    {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 246, 235, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
+    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 347, {2, 1}, 0, 0},
+    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
+    {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -12650,45 +12720,50 @@ static const uint8_t dmlops_gather_nd_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GATHER_ND-input-leading-ones: InputTensor.Sizes[d] == 1 */
-    DMLOPS_LET, 0 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
+    DMLOPS_LET, 16 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount),
-    DMLOPS_FOR, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(0) /* InputStart */, DMLOPS_SMALL(0),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* DML-GATHER_ND-input-leading-ones: InputTensor.Sizes[d] == 1 */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* InputStart */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(16) /* InputStart */, DMLOPS_SMALL(0),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     1 /* IndicesTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* IndicesDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GATHER_ND-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
+    /* IndicesStart: IndicesTensor.DimensionCount - IndicesDimensionCount */
+    DMLOPS_LET, 17 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
         DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_FOR, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SMALL(0),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(1) /* d */,
+    /* DML-GATHER_ND-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(152) /* IndicesStart */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(17) /* IndicesStart */, DMLOPS_SMALL(0),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(0) /* d */,
     1 /* IndicesTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GATHER_ND-index-tuple-size: IndexTupleSize <= InputDimensionCount */
-    DMLOPS_LET, 0 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* IndexTupleSize: IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] */
+    DMLOPS_LET, 18 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(0) /* IndexTupleSize */, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
+    /* DML-GATHER_ND-index-tuple-size: IndexTupleSize <= InputDimensionCount */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(185) /* IndexTupleSize */,
+    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(18) /* IndexTupleSize */, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* IndexTupleSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* IndexTupleSize */,
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* IndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputDimensionCount */, DMLOPS_BIT_MEMBER,
         4 /* IndicesDimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* GatheredSizes: IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + IndexTupleSize:] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(152) /* IndicesStart */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* InputStart */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(185) /* IndexTupleSize */,
+    DMLOPS_LET_LIST, 0 /* GatheredSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
+        DMLOPS_SLOT(17) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(16) /* InputStart */,
+        DMLOPS_SLOT(18) /* IndexTupleSize */,
     /* DML-GATHER_ND-output-rank: len(GatheredSizes) <= InputTensor.DimensionCount */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(220) /* GatheredSizes */,
     DMLOPS_LESS_OR_EQUAL, DMLOPS_LENGTH, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -12697,31 +12772,13 @@ static const uint8_t dmlops_gather_nd_code[] = {
         3 /* InputDimensionCount */, DMLOPS_BIT_MEMBER, 4 /* IndicesDimensionCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     /* DML-GATHER_ND-output-sizes: OutputTensor.Sizes == align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(220) /* GatheredSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(220) /* GatheredSizes */,
     DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
@@ -12744,11 +12801,11 @@ static const dmlops_rule dmlops_gather_nd_rules[] = {
     {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 63, 58, {2, 0}, 0, 0},
     {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 70, 58, {3, 0}, 0, 0},
     {"DML-GATHER_ND-same-type", dmlops_same_DataType, 0, 109, {2, 0}, 0, 0},
-    {"DML-GATHER_ND-input-leading-ones", dmlops_by_program, 119, 114, {4, 0}, 0, 0},
-    {"DML-GATHER_ND-indices-leading-ones", dmlops_by_program, 148, 143, {5, 0}, 0, 0},
-    {"DML-GATHER_ND-index-tuple-size", dmlops_by_program, 177, 172, {6, 0}, 0, 0},
-    {"DML-GATHER_ND-output-rank", dmlops_by_program, 208, 199, {7, 0}, 0, 0},
-    {"DML-GATHER_ND-output-sizes", dmlops_by_program, 270, 259, {8, 0}, 0, 0},
+    {"DML-GATHER_ND-input-leading-ones", dmlops_by_program, 126, 114, {4, 0}, 0, 0},
+    {"DML-GATHER_ND-indices-leading-ones", dmlops_by_program, 159, 147, {5, 0}, 0, 0},
+    {"DML-GATHER_ND-index-tuple-size", dmlops_by_program, 193, 180, {6, 0}, 0, 0},
+    {"DML-GATHER_ND-output-rank", dmlops_by_program, 249, 211, {7, 0}, 0, 0},
+    {"DML-GATHER_ND-output-sizes", dmlops_by_program, 276, 265, {8, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_scatter_nd_members[] = {
@@ -12790,45 +12847,50 @@ static const uint8_t dmlops_scatter_nd_code[] = {
         DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* InputDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-SCATTER_ND-input-leading-ones: InputTensor.Sizes[d] == 1 */
-    DMLOPS_LET, 0 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
+    DMLOPS_LET, 16 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount),
-    DMLOPS_FOR, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(0) /* InputStart */, DMLOPS_SMALL(0),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* DML-SCATTER_ND-input-leading-ones: InputTensor.Sizes[d] == 1 */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(123) /* InputStart */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(16) /* InputStart */, DMLOPS_SMALL(0),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     1 /* IndicesTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* IndicesDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-SCATTER_ND-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
+    /* IndicesStart: IndicesTensor.DimensionCount - IndicesDimensionCount */
+    DMLOPS_LET, 17 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
         DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_FOR, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SMALL(0),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(1) /* d */,
+    /* DML-SCATTER_ND-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(156) /* IndicesStart */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(17) /* IndicesStart */, DMLOPS_SMALL(0),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(0) /* d */,
     1 /* IndicesTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* InputDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-SCATTER_ND-index-tuple-size: IndexTupleSize <= InputDimensionCount */
-    DMLOPS_LET, 0 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* IndexTupleSize: IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] */
+    DMLOPS_LET, 18 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(0) /* IndexTupleSize */, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
+    /* DML-SCATTER_ND-index-tuple-size: IndexTupleSize <= InputDimensionCount */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(189) /* IndexTupleSize */,
+    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(18) /* IndexTupleSize */, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* IndexTupleSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* IndexTupleSize */,
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* IndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* InputDimensionCount */, DMLOPS_BIT_MEMBER,
         5 /* IndicesDimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* ScatteredSizes: IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + IndexTupleSize:] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(156) /* IndicesStart */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(123) /* InputStart */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(189) /* IndexTupleSize */,
+    DMLOPS_LET_LIST, 0 /* ScatteredSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
+        DMLOPS_SLOT(17) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(16) /* InputStart */,
+        DMLOPS_SLOT(18) /* IndexTupleSize */,
     /* DML-SCATTER_ND-updates-rank: len(ScatteredSizes) <= InputTensor.DimensionCount */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(224) /* ScatteredSizes */,
     DMLOPS_LESS_OR_EQUAL, DMLOPS_LENGTH, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -12837,26 +12899,17 @@ static const uint8_t dmlops_scatter_nd_code[] = {
         4 /* InputDimensionCount */, DMLOPS_BIT_MEMBER, 5 /* IndicesDimensionCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     /* DML-SCATTER_ND-updates-sizes: UpdatesTensor.Sizes == align(ScatteredSizes, InputTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(224) /* ScatteredSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(UpdatesTensor), DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(UpdatesTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(UpdatesTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_LIST, 0,
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 3 /* d */,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */,
         DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(UpdatesTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL,
-        DMLOPS_SIZE, DMLOPS_AT(UpdatesTensor), DMLOPS_SLOT(3) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 0,
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(3) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(UpdatesTensor), DMLOPS_SLOT(3) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SIZE, DMLOPS_AT(UpdatesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 0,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(UpdatesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -12882,12 +12935,12 @@ static const dmlops_rule dmlops_scatter_nd_rules[] = {
     {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 72, 60, {3, 0}, 0, 0},
     {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, 111, {2, 0}, 0, 0},
     {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, 111, {3, 0}, 0, 0},
-    {"DML-SCATTER_ND-input-leading-ones", dmlops_by_program, 123, 118, {4, 0}, 0, 0},
-    {"DML-SCATTER_ND-indices-leading-ones", dmlops_by_program, 152, 147, {5, 0}, 0, 0},
-    {"DML-SCATTER_ND-index-tuple-size", dmlops_by_program, 181, 176, {6, 0}, 0, 0},
-    {"DML-SCATTER_ND-updates-rank", dmlops_by_program, 212, 203, {7, 0}, 0, 0},
-    {"DML-SCATTER_ND-updates-sizes", dmlops_by_program, 274, 263, {8, 0}, 0, 0},
-    {"DML-SCATTER_ND-output-sizes", dmlops_same_Sizes, 0, 378, {3, 0}, 0, 0},
+    {"DML-SCATTER_ND-input-leading-ones", dmlops_by_program, 130, 118, {4, 0}, 0, 0},
+    {"DML-SCATTER_ND-indices-leading-ones", dmlops_by_program, 163, 151, {5, 0}, 0, 0},
+    {"DML-SCATTER_ND-index-tuple-size", dmlops_by_program, 197, 184, {6, 0}, 0, 0},
+    {"DML-SCATTER_ND-updates-rank", dmlops_by_program, 253, 215, {7, 0}, 0, 0},
+    {"DML-SCATTER_ND-updates-sizes", dmlops_by_program, 280, 269, {8, 0}, 0, 0},
+    {"DML-SCATTER_ND-output-sizes", dmlops_same_Sizes, 0, 349, {3, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling2_members[] = {
@@ -12938,16 +12991,21 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* WindowSize */, DMLOPS_BIT_MEMBER,
         6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, 8 /* Dilations */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MAX_POOLING2-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* WindowExtents: [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))] */
+    DMLOPS_LET_LIST, 0 /* WindowExtents */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_SMALL(1),
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-MAX_POOLING2-window-fits: WindowExtents[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(113) /* WindowExtents */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
@@ -12980,15 +13038,11 @@ static const uint8_t dmlops_max_pooling2_code[] = {
         4 /* Strides */, DMLOPS_BIT_MEMBER, 6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MAX_POOLING2-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
-            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
+            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
@@ -13006,44 +13060,25 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
     1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(113) /* WindowExtents */,
+    DMLOPS_LET_LIST, 2 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(380) /* PooledSizes */,
     DMLOPS_LIST, 2,
     /* OutputIndicesTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
-        DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(380) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -13059,15 +13094,15 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 386, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 370, {2, 0}, 0, 0},
     {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, 97, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 236, 231, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 391, {2, 1}, 0, 0},
-    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 113, 102, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 270, 259, {6, 0}, 0, 0},
+    {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 244, 239, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 375, {2, 1}, 0, 0},
+    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 165, 102, {4, 0}, 0, 0},
+    {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 278, 267, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -13534,30 +13569,34 @@ static const uint8_t dmlops_matrix_multiply_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SLOT(0) /* d */,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-MATRIX_MULTIPLY_INTEGER-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
-    DMLOPS_LET, 0 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* K: ATensor.Sizes[ATensor.DimensionCount - 1] */
+    DMLOPS_LET, 16 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(1),
+    /* DML-MATRIX_MULTIPLY_INTEGER-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(53) /* K */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* K */,
+        DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* K */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
         DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* K */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* K */,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* AZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* M: ATensor.Sizes[ATensor.DimensionCount - 2] */
+    DMLOPS_LET, 17 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(2),
+    /* DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* M */,
+        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* M */,
     DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* M */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* M */,
     /* DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes: AZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(AZeroPointTensor),
@@ -13568,17 +13607,19 @@ static const uint8_t dmlops_matrix_multiply_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_SLOT(0) /* d */,
     2 /* BTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* BZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes: BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N) */
-    DMLOPS_LET, 0 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
+    /* N: BTensor.Sizes[BTensor.DimensionCount - 1] */
+    DMLOPS_LET, 18 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
         DMLOPS_SMALL(1),
+    /* DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes: BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(BZeroPointTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* N */,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BZeroPointTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* N */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* N */,
     /* DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes: BZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BZeroPointTensor),
@@ -13590,24 +13631,20 @@ static const uint8_t dmlops_matrix_multiply_integer_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-MATRIX_MULTIPLY_INTEGER-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2,
-        DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */,
-        DMLOPS_SLOT(1) /* N */,
+        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */,
+        DMLOPS_SLOT(18) /* N */,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_matrix_multiply_integer_phrases[] = {
@@ -13625,12 +13662,12 @@ static const dmlops_rule dmlops_matrix_multiply_integer_rules[] = {
     {"DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", dmlops_same_DataType, 0, 12, {3, 2}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER-batch-sizes", dmlops_by_program, 22, 17, {0, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-inner-size", dmlops_by_program, 53, 48, {1, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 93, 88, {2, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 139, 88, {3, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 172, 167, {4, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 212, 167, {5, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-output-sizes", dmlops_by_program, 245, 238, {6, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-inner-size", dmlops_by_program, 61, 48, {1, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 105, 92, {2, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 147, 92, {3, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 188, 175, {4, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 224, 175, {5, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-output-sizes", dmlops_by_program, 257, 250, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_matrix_multiply_members[] = {
@@ -13663,30 +13700,34 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SLOT(0) /* d */,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
-    DMLOPS_LET, 0 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* K: ATensor.Sizes[ATensor.DimensionCount - 1] */
+    DMLOPS_LET, 16 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(1),
+    /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(53) /* K */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* K */,
+        DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* K */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
         DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* K */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* K */,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* AZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* M: ATensor.Sizes[ATensor.DimensionCount - 2] */
+    DMLOPS_LET, 17 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(2),
+    /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* M */,
+        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* M */,
     DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* M */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* M */,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes: AZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(AZeroPointTensor),
@@ -13697,17 +13738,19 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_SLOT(0) /* d */,
     3 /* BTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* BZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes: BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N) */
-    DMLOPS_LET, 0 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
+    /* N: BTensor.Sizes[BTensor.DimensionCount - 1] */
+    DMLOPS_LET, 18 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
         DMLOPS_SMALL(1),
+    /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes: BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(BZeroPointTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* N */,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BZeroPointTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* N */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* N */,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes: BZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BZeroPointTensor),
@@ -13719,17 +13762,15 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 8 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2,
-        DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */,
-        DMLOPS_SLOT(1) /* N */,
+        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */,
+        DMLOPS_SLOT(18) /* N */,
     1 /* AScaleTensor */, DMLOPS_BIT_DimensionCount, 2 /* AZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 4 /* BScaleTensor */, DMLOPS_BIT_DimensionCount,
         5 /* BZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 6 /* OutputScaleTensor */,
@@ -13740,16 +13781,15 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* AScaleTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes: AScaleTensor.Sizes[max(AScaleTensor.DimensionCount - 2, 0)] in (1, M) */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(AScaleTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* M */,
+        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* M */,
     DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AScaleTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* M */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* M */,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes: AScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(AScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -13760,15 +13800,14 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     3 /* BTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* BScaleTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes: BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] in (1, N) */
-    DMLOPS_LET, 0 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(BScaleTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* N */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BScaleTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* N */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* N */,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes: BScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -13779,16 +13818,15 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 6 /* OutputScaleTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes: OutputScaleTensor.Sizes[max(OutputScaleTensor.DimensionCount - 2, 0)] in (1, M) */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(OutputScaleTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* M */,
+        DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* M */,
     DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputScaleTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* M */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* M */,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes: OutputScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -13799,17 +13837,17 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 7 /* OutputZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes: OutputZeroPointTensor.Sizes[max(OutputZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* M */,
+        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(17) /* M */,
     DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* M */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* M */,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputZeroPointTensor),
@@ -13822,12 +13860,10 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_quantized_linear_matrix_multiply_phrases[] = {
@@ -13850,29 +13886,29 @@ static const dmlops_phrase dmlops_quantized_linear_matrix_multiply_phrases[] = {
 static const dmlops_rule dmlops_quantized_linear_matrix_multiply_rules[] = {
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", dmlops_same_DimensionCount, 0, 0, {8, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {4, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {6, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {2, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {5, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {7, 1}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {4, 1}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {6, 1}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {2, 1}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {5, 1}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {7, 1}, 0, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", dmlops_same_DataType, 0, 12, {5, 3}, 0, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", dmlops_by_program, 22, 17, {0, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", dmlops_by_program, 53, 48, {1, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 93, 88, {2, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 139, 88, {3, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 172, 167, {4, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 212, 167, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", dmlops_by_program, 245, 238, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", dmlops_same_DataType, 0, 307, {7, 8}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 317, 312, {7, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 360, 312, {8, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", dmlops_by_program, 61, 48, {1, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 105, 92, {2, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 147, 92, {3, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 188, 175, {4, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 224, 175, {5, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", dmlops_by_program, 257, 250, {6, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", dmlops_same_DataType, 0, 311, {7, 8}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 321, 316, {7, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 360, 316, {8, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 390, 385, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 427, 385, {10, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 455, 450, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 498, 450, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 528, 523, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 574, 523, {14, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 423, 385, {10, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 451, 446, {11, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 490, 446, {12, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 520, 515, {13, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 562, 515, {14, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_convolution_integer_members[] = {
@@ -13938,17 +13974,21 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* FilterTensor */, DMLOPS_BIT_Sizes,
         7 /* Dilations */, DMLOPS_BIT_MEMBER, 8 /* StartPadding */, DMLOPS_BIT_MEMBER, 9 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION_INTEGER-filter-fits: PaddedSizes[d] >= DilatedFilterSizes[d] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* PaddedSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-        DMLOPS_SMALL(1),
+    /* DilatedFilterSizes: [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* DilatedFilterSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY,
+        DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    /* DML-CONVOLUTION_INTEGER-filter-fits: PaddedSizes[d] >= DilatedFilterSizes[d] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(155) /* PaddedSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* DilatedFilterSizes */,
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* d */,
@@ -13976,17 +14016,19 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
     2 /* FilterTensor */, DMLOPS_BIT_Sizes, 3 /* FilterZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
+    /* OutputChannelCount: FilterTensor.Sizes[0] */
+    DMLOPS_LET, 18 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
     /* DML-CONVOLUTION_INTEGER-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount) */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* OutputChannelCount */,
+        DMLOPS_SLOT(18) /* OutputChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* OutputChannelCount */,
     /* DML-CONVOLUTION_INTEGER-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(FilterZeroPointTensor),
@@ -14003,33 +14045,27 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
     2 /* FilterTensor */, DMLOPS_BIT_Sizes, 4 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-CONVOLUTION_INTEGER-output-channels: OutputTensor.Sizes[1] == OutputChannelCount */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* OutputChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* OutputChannelCount */,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* FilterTensor */, DMLOPS_BIT_DimensionCount,
         4 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     1 /* InputZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* FilterZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* SpatialSizes: [max(PaddedSizes[d] - DilatedFilterSizes[d], 0) // Strides[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(155) /* PaddedSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* DilatedFilterSizes */,
+    DMLOPS_LET_LIST, 2 /* SpatialSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(436) /* SpatialSizes */,
     DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* OutputChannelCount */, DMLOPS_LIST, 2,
+        DMLOPS_SLOT(18) /* OutputChannelCount */, DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
@@ -14049,21 +14085,21 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
     {"DML-CONVOLUTION_INTEGER-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 413, {2, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 413, {4, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 420, {3, 1}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 424, {2, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 424, {4, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 431, {3, 1}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {1, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {3, 2}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-input-channels", dmlops_by_program, 116, 109, {5, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-fits", dmlops_by_program, 155, 144, {6, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 282, 279, {7, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 306, 301, {8, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 344, 301, {9, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-output-batches", dmlops_by_program, 377, 372, {10, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-output-channels", dmlops_by_program, 397, 392, {11, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-fits", dmlops_by_program, 209, 144, {6, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 290, 287, {7, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 319, 309, {8, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 356, 309, {9, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-output-batches", dmlops_by_program, 389, 384, {10, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-output-channels", dmlops_by_program, 409, 404, {11, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
@@ -14134,17 +14170,21 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* FilterTensor */, DMLOPS_BIT_Sizes,
         12 /* Dilations */, DMLOPS_BIT_MEMBER, 13 /* StartPadding */, DMLOPS_BIT_MEMBER, 14 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits: PaddedSizes[d] >= DilatedFilterSizes[d] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* PaddedSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-        DMLOPS_SMALL(1),
+    /* DilatedFilterSizes: [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* DilatedFilterSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY,
+        DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits: PaddedSizes[d] >= DilatedFilterSizes[d] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(155) /* PaddedSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* DilatedFilterSizes */,
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* d */,
@@ -14172,17 +14212,19 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
     3 /* FilterTensor */, DMLOPS_BIT_Sizes, 5 /* FilterZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
+    /* OutputChannelCount: FilterTensor.Sizes[0] */
+    DMLOPS_LET, 18 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount) */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* OutputChannelCount */,
+        DMLOPS_SLOT(18) /* OutputChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* OutputChannelCount */,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(FilterZeroPointTensor),
@@ -14199,10 +14241,10 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
     3 /* FilterTensor */, DMLOPS_BIT_Sizes, 9 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels: OutputTensor.Sizes[1] == OutputChannelCount */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* OutputChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* OutputChannelCount */,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* FilterTensor */, DMLOPS_BIT_DimensionCount,
         6 /* BiasTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 9 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
@@ -14217,15 +14259,15 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     3 /* FilterTensor */, DMLOPS_BIT_Sizes, 4 /* FilterScaleTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes: FilterScaleTensor.Sizes[min(FilterScaleTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount) */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(FilterScaleTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* OutputChannelCount */,
+        DMLOPS_SLOT(18) /* OutputChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(FilterScaleTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* OutputChannelCount */,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes: FilterScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(FilterScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -14236,16 +14278,16 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* FilterTensor */, DMLOPS_BIT_Sizes, 6 /* BiasTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes: BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)] */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* OutputChannelCount */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
+        DMLOPS_SLOT(18) /* OutputChannelCount */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BiasTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* OutputChannelCount */,
-        DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* OutputChannelCount */,
+        DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
-    DMLOPS_EQUAL, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* OutputChannelCount */,
+    DMLOPS_EQUAL, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(18) /* OutputChannelCount */,
     7 /* OutputScaleTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes: OutputScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputScaleTensor),
@@ -14262,25 +14304,19 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    DMLOPS_LET, 0 /* OutputChannelCount */, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(0),
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* SpatialSizes: [max(PaddedSizes[d] - DilatedFilterSizes[d], 0) // Strides[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(155) /* PaddedSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* DilatedFilterSizes */,
+    DMLOPS_LET_LIST, 2 /* SpatialSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(314) /* OutputChannelCount */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(632) /* SpatialSizes */,
     DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* OutputChannelCount */, DMLOPS_LIST, 2,
+        DMLOPS_SLOT(18) /* OutputChannelCount */, DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
@@ -14306,28 +14342,28 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {3, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {9, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 424, {3, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 424, {6, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 424, {9, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {2, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {5, 3}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", dmlops_by_program, 116, 109, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", dmlops_by_program, 155, 144, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 282, 279, {7, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 306, 301, {8, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 344, 301, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", dmlops_by_program, 377, 372, {10, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", dmlops_by_program, 397, 392, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, 422, {8, 9}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 430, 427, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 451, 446, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 486, 446, {14, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 518, 511, {15, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 571, 568, {16, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 590, 587, {17, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", dmlops_by_program, 209, 144, {6, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 290, 287, {7, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 319, 309, {8, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 356, 309, {9, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", dmlops_by_program, 389, 384, {10, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", dmlops_by_program, 409, 404, {11, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, 433, {8, 9}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 441, 438, {12, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 462, 457, {13, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 496, 457, {14, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 528, 521, {15, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 580, 577, {16, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 599, 596, {17, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
@@ -14558,12 +14594,14 @@ static const uint8_t dmlops_average_pooling_grad_code[] = {
     1 /* OutputGradientTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* WindowSize */,
         DMLOPS_BIT_MEMBER, 5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
-    /* DML-AVERAGE_POOLING_GRAD-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [OutputGradientTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(OutputGradientTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-AVERAGE_POOLING_GRAD-window-fits: WindowSize[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
@@ -14599,11 +14637,7 @@ static const uint8_t dmlops_average_pooling_grad_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
         DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-AVERAGE_POOLING_GRAD-windows-within: (InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputGradientTensor),
         DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_ADD,
@@ -14645,9 +14679,9 @@ static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-batches-channels", dmlops_by_program, 212, 207, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 88, 79, {3, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-windows-within", dmlops_by_program, 246, 235, {5, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
@@ -14701,16 +14735,21 @@ static const uint8_t dmlops_max_pooling_grad_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* WindowSize */, DMLOPS_BIT_MEMBER,
         6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, 8 /* Dilations */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MAX_POOLING_GRAD-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* WindowExtents: [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))] */
+    DMLOPS_LET_LIST, 0 /* WindowExtents */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_SMALL(1),
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-MAX_POOLING_GRAD-window-fits: WindowExtents[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(122) /* WindowExtents */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(146) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
@@ -14743,15 +14782,11 @@ static const uint8_t dmlops_max_pooling_grad_code[] = {
         DMLOPS_BIT_Sizes, 4 /* Strides */, DMLOPS_BIT_MEMBER, 6 /* StartPadding */, DMLOPS_BIT_MEMBER,
         7 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MAX_POOLING_GRAD-windows-within: (InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(146) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
-            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
+            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */,
@@ -14770,7 +14805,7 @@ static const uint8_t dmlops_max_pooling_grad_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
@@ -14792,9 +14827,9 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 99, {1, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 99, {2, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-same-sizes", dmlops_same_Sizes, 0, 106, {2, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-batches-channels", dmlops_by_program, 245, 240, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 122, 111, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-windows-within", dmlops_by_program, 279, 268, {6, 0}, 0, 0},
+    {"DML-MAX_POOLING_GRAD-batches-channels", dmlops_by_program, 253, 248, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 174, 111, {4, 0}, 0, 0},
+    {"DML-MAX_POOLING_GRAD-windows-within", dmlops_by_program, 287, 276, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
@@ -14806,9 +14841,11 @@ static const dmlops_member dmlops_random_generator_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_random_generator_code[] = {
     0 /* InputStateTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
+    /* StateSizes: align([6], InputStateTensor.DimensionCount, 1) */
+    DMLOPS_LET_LIST, 0 /* StateSizes */, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SMALL(6), DMLOPS_RANK,
+        DMLOPS_AT(InputStateTensor), DMLOPS_SMALL(1),
     /* DML-RANDOM_GENERATOR-state-sizes: InputStateTensor.Sizes == StateSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SMALL(6), DMLOPS_RANK, DMLOPS_AT(InputStateTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(3) /* StateSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(InputStateTensor), DMLOPS_LIST, 0,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(InputStateTensor),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
@@ -14828,9 +14865,9 @@ static const dmlops_phrase dmlops_random_generator_phrases[] = {
     {"InputStateTensor.Sizes", "InputStateTensor.Sizes is %v; it must be %v (the state is four words of counter and two of key)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
 };
 static const dmlops_rule dmlops_random_generator_rules[] = {
-    {"DML-RANDOM_GENERATOR-same-rank", dmlops_same_DimensionCount, 0, 57, {2, 0}, 0, 0},
-    {"DML-RANDOM_GENERATOR-state-sizes", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-RANDOM_GENERATOR-same-sizes", dmlops_same_Sizes, 0, 62, {2, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-same-rank", dmlops_same_DimensionCount, 0, 61, {2, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-state-sizes", dmlops_by_program, 12, 0, {0, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-same-sizes", dmlops_same_Sizes, 0, 66, {2, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_nonzero_coordinates_members[] = {
@@ -14855,32 +14892,37 @@ static const uint8_t dmlops_nonzero_coordinates_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputCoordinatesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-NONZERO_COORDINATES-coordinates-rows: RowCount == product(InputTensor.Sizes) */
-    DMLOPS_LET, 0 /* RowCount */, DMLOPS_SIZE, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* RowCount: OutputCoordinatesTensor.Sizes[OutputCoordinatesTensor.DimensionCount - 2] */
+    DMLOPS_LET, 16 /* RowCount */, DMLOPS_SIZE, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SMALL(2),
-    DMLOPS_EQUAL, DMLOPS_SLOT(0) /* RowCount */, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    /* DML-NONZERO_COORDINATES-coordinates-rows: RowCount == product(InputTensor.Sizes) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(47) /* RowCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(16) /* RowCount */, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* RowCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RowCount */,
     DMLOPS_SHOW_INT, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* OutputCoordinatesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-NONZERO_COORDINATES-coordinates-columns: ColumnCount >= EffectiveRank */
-    DMLOPS_LET, 0 /* ColumnCount */, DMLOPS_SIZE, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* ColumnCount: OutputCoordinatesTensor.Sizes[OutputCoordinatesTensor.DimensionCount - 1] */
+    DMLOPS_LET, 17 /* ColumnCount */, DMLOPS_SIZE, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET, 1 /* EffectiveRank */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 2 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    /* EffectiveRank: max(InputTensor.DimensionCount - d if InputTensor.Sizes[d] != 1 else 0 for d in range(InputTensor.DimensionCount)) */
+    DMLOPS_LET, 18 /* EffectiveRank */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(11), DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(2) /* d */, DMLOPS_SMALL(1), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(2) /* d */, DMLOPS_SMALL(0),
-    DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(0) /* ColumnCount */, DMLOPS_SLOT(1) /* EffectiveRank */,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(0),
+    /* DML-NONZERO_COORDINATES-coordinates-columns: ColumnCount >= EffectiveRank */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(80) /* ColumnCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(88) /* EffectiveRank */,
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(17) /* ColumnCount */, DMLOPS_SLOT(18) /* EffectiveRank */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* ColumnCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* EffectiveRank */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* ColumnCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* EffectiveRank */,
     /* DML-NONZERO_COORDINATES-coordinates-columns: ColumnCount <= InputTensor.DimensionCount */
-    DMLOPS_LET, 0 /* ColumnCount */, DMLOPS_SIZE, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(0) /* ColumnCount */, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(80) /* ColumnCount */,
+    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(17) /* ColumnCount */, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputCoordinatesTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* ColumnCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* ColumnCount */,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
@@ -14894,9 +14936,9 @@ static const dmlops_phrase dmlops_nonzero_coordinates_phrases[] = {
 static const dmlops_rule dmlops_nonzero_coordinates_rules[] = {
     {"DML-NONZERO_COORDINATES-count-scalar", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
     {"DML-NONZERO_COORDINATES-coordinates-leading-ones", dmlops_by_program, 22, 19, {1, 0}, 0, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-rows", dmlops_by_program, 47, 42, {2, 0}, 0, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 76, 71, {3, 0}, 0, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 117, 71, {4, 0}, 0, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-rows", dmlops_by_program, 55, 42, {2, 0}, 0, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 109, 75, {3, 0}, 0, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 129, 75, {4, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample_grad_members[] = {
@@ -15111,21 +15153,19 @@ static const uint8_t dmlops_argmin_code[] = {
         DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
         3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* ReducedSizes: [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 0 /* ReducedSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     /* DML-ARGMIN-output-sizes: OutputTensor.Sizes == ReducedSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(122) /* ReducedSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_LIST, 0,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
     /* OutputTensor.Sizes: ReducedSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(122) /* ReducedSizes */,
     DMLOPS_LIST, 0,
 };
 #undef DMLOPS_AT
@@ -15137,7 +15177,7 @@ static const dmlops_phrase dmlops_argmin_phrases[] = {
 static const dmlops_rule dmlops_argmin_rules[] = {
     {"DML-ARGMIN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-ARGMIN-axes-range", dmlops_by_program, 54, 49, {1, 0}, 0, 0},
-    {"DML-ARGMIN-output-sizes", dmlops_by_program, 122, 115, {2, 0}, 0, 0},
+    {"DML-ARGMIN-output-sizes", dmlops_by_program, 151, 115, {2, 0}, 0, 0},
     {"DML-ARGMIN-axis-count", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
 };
 
@@ -15173,21 +15213,19 @@ static const uint8_t dmlops_argmax_code[] = {
         DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
         3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* ReducedSizes: [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 0 /* ReducedSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     /* DML-ARGMAX-output-sizes: OutputTensor.Sizes == ReducedSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(122) /* ReducedSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_LIST, 0,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
     /* OutputTensor.Sizes: ReducedSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* i */, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(122) /* ReducedSizes */,
     DMLOPS_LIST, 0,
 };
 #undef DMLOPS_AT
@@ -15199,7 +15237,7 @@ static const dmlops_phrase dmlops_argmax_phrases[] = {
 static const dmlops_rule dmlops_argmax_rules[] = {
     {"DML-ARGMAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-ARGMAX-axes-range", dmlops_by_program, 54, 49, {1, 0}, 0, 0},
-    {"DML-ARGMAX-output-sizes", dmlops_by_program, 122, 115, {2, 0}, 0, 0},
+    {"DML-ARGMAX-output-sizes", dmlops_by_program, 151, 115, {2, 0}, 0, 0},
     {"DML-ARGMAX-axis-count", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
 };
 
@@ -15232,51 +15270,52 @@ static const uint8_t dmlops_roi_align_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ROITensor */, DMLOPS_BIT_DataType, 3 /* OutputTensor */,
         DMLOPS_BIT_DataType, DMLOPS_END,
     1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-ROI_ALIGN-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* RoiCount: ROITensor.Sizes[ROITensor.DimensionCount - 2] */
+    DMLOPS_LET, 16 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ROITensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */,
+    /* DML-ROI_ALIGN-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ROITensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */,
         DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(ROITensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 2,
-        DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
-        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ROITensor),
-        DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(ROITensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
+        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ROITensor),
+        DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+        DMLOPS_AT(ROITensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* BatchIndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-ROI_ALIGN-batch-indices-sizes: BatchIndicesTensor.Sizes == align([RoiCount], BatchIndicesTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BatchIndicesTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
-        DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BatchIndicesTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK,
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_LENGTH, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor),
-        DMLOPS_TURN(20), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */,
-        DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_EQUAL,
-        DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK,
+        DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor),
+        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(BatchIndicesTensor), DMLOPS_TURN(20), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK,
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes[0] == RoiCount */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* RoiCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RoiCount */,
     /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
@@ -15298,10 +15337,10 @@ static const dmlops_rule dmlops_roi_align_rules[] = {
     {"DML-ROI_ALIGN-maximum-samples-range", dmlops_by_program, 32, 29, {2, 0}, 1, 0},
     {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, 39, {1, 0}, 0, 0},
     {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, 39, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN-roi-sizes", dmlops_by_program, 49, 46, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN-batch-indices-sizes", dmlops_by_program, 137, 132, {4, 0}, 0, 0},
+    {"DML-ROI_ALIGN-roi-sizes", dmlops_by_program, 57, 46, {3, 0}, 0, 0},
+    {"DML-ROI_ALIGN-batch-indices-sizes", dmlops_by_program, 141, 136, {4, 0}, 0, 0},
     {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 222, 215, {5, 0}, 0, 0},
-    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 246, 215, {6, 0}, 0, 0},
+    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 242, 215, {6, 0}, 0, 0},
     {"DML-ROI_ALIGN-sample-range", dmlops_by_program, 18, 13, {1, 0}, 1, 0},
 };
 
@@ -15351,66 +15390,69 @@ static const uint8_t dmlops_gather_nd1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GATHER_ND1-input-leading-ones: InputTensor.Sizes[d] == 1 */
-    DMLOPS_LET, 0 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
+    DMLOPS_LET, 16 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount),
-    DMLOPS_FOR, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(0) /* InputStart */, DMLOPS_SMALL(0),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* DML-GATHER_ND1-input-leading-ones: InputTensor.Sizes[d] == 1 */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(148) /* InputStart */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(16) /* InputStart */, DMLOPS_SMALL(0),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     1 /* IndicesTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* IndicesDimensionCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GATHER_ND1-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
+    /* IndicesStart: IndicesTensor.DimensionCount - IndicesDimensionCount */
+    DMLOPS_LET, 17 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
         DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_FOR, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SMALL(0),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(1) /* d */,
+    /* DML-GATHER_ND1-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(181) /* IndicesStart */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MAX, DMLOPS_SLOT(17) /* IndicesStart */, DMLOPS_SMALL(0),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* IndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputDimensionCount */, DMLOPS_BIT_MEMBER,
         4 /* IndicesDimensionCount */, DMLOPS_BIT_MEMBER, 5 /* BatchDimensionCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     /* DML-GATHER_ND1-batch-sizes: IndicesTensor.Sizes[IndicesStart + d] == InputTensor.Sizes[InputStart + d] */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_FOR, 2 /* d */, DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(181) /* IndicesStart */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(148) /* InputStart */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount),
         DMLOPS_SMALL(8),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* IndicesStart */,
-            DMLOPS_SLOT(2) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
-            DMLOPS_SLOT(1) /* InputStart */, DMLOPS_SLOT(2) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SLOT(2) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* IndicesStart */,
-        DMLOPS_SLOT(2) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */, DMLOPS_SLOT(2) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_SLOT(2) /* d */,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_ADD, DMLOPS_SLOT(17) /* IndicesStart */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
+            DMLOPS_SLOT(16) /* InputStart */, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(17) /* IndicesStart */, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_ADD, DMLOPS_SLOT(17) /* IndicesStart */,
+        DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(16) /* InputStart */, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(16) /* InputStart */,
+        DMLOPS_SLOT(0) /* d */,
     1 /* IndicesTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputDimensionCount */,
         DMLOPS_BIT_MEMBER, 5 /* BatchDimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-GATHER_ND1-index-tuple-size: IndexTupleSize <= InputDimensionCount - BatchDimensionCount */
-    DMLOPS_LET, 0 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* IndexTupleSize: IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] */
+    DMLOPS_LET, 18 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(0) /* IndexTupleSize */, DMLOPS_SUBTRACT, DMLOPS_UINT,
+    /* DML-GATHER_ND1-index-tuple-size: IndexTupleSize <= InputDimensionCount - BatchDimensionCount */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(273) /* IndexTupleSize */,
+    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(18) /* IndexTupleSize */, DMLOPS_SUBTRACT, DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount), DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* IndexTupleSize */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* IndexTupleSize */,
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_UINT,
         DMLOPS_AT(BatchDimensionCount),
+    /* GatheredSizes: IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + BatchDimensionCount + IndexTupleSize:] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(181) /* IndicesStart */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(148) /* InputStart */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(273) /* IndexTupleSize */,
+    DMLOPS_LET_LIST, 0 /* GatheredSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
+        DMLOPS_SLOT(17) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SLOT(16) /* InputStart */,
+        DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(18) /* IndexTupleSize */,
     /* DML-GATHER_ND1-output-rank: len(GatheredSizes) <= InputTensor.DimensionCount */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(311) /* GatheredSizes */,
     DMLOPS_LESS_OR_EQUAL, DMLOPS_LENGTH, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -15419,31 +15461,13 @@ static const uint8_t dmlops_gather_nd1_code[] = {
         3 /* InputDimensionCount */, DMLOPS_BIT_MEMBER, 4 /* IndicesDimensionCount */, DMLOPS_BIT_MEMBER,
         5 /* BatchDimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-GATHER_ND1-output-sizes: OutputTensor.Sizes == align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(311) /* GatheredSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount),
-    DMLOPS_LET, 1 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    DMLOPS_LET, 2 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 0, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-        DMLOPS_SLOT(0) /* IndicesStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SLOT(1) /* InputStart */,
-        DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(2) /* IndexTupleSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(311) /* GatheredSizes */,
     DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
@@ -15471,11 +15495,11 @@ static const dmlops_rule dmlops_gather_nd1_rules[] = {
     {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 116, 109, {4, 0}, 1, 0},
     {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 127, 109, {5, 0}, 1, 0},
     {"DML-GATHER_ND1-same-type", dmlops_same_DataType, 0, 138, {2, 0}, 0, 0},
-    {"DML-GATHER_ND1-input-leading-ones", dmlops_by_program, 148, 143, {6, 0}, 0, 0},
-    {"DML-GATHER_ND1-indices-leading-ones", dmlops_by_program, 177, 172, {7, 0}, 0, 0},
-    {"DML-GATHER_ND1-batch-sizes", dmlops_by_program, 212, 201, {8, 0}, 0, 0},
-    {"DML-GATHER_ND1-index-tuple-size", dmlops_by_program, 271, 264, {9, 0}, 0, 0},
-    {"DML-GATHER_ND1-output-rank", dmlops_by_program, 305, 201, {10, 0}, 0, 0},
+    {"DML-GATHER_ND1-input-leading-ones", dmlops_by_program, 155, 143, {6, 0}, 0, 0},
+    {"DML-GATHER_ND1-indices-leading-ones", dmlops_by_program, 188, 176, {7, 0}, 0, 0},
+    {"DML-GATHER_ND1-batch-sizes", dmlops_by_program, 220, 209, {8, 0}, 0, 0},
+    {"DML-GATHER_ND1-index-tuple-size", dmlops_by_program, 281, 266, {9, 0}, 0, 0},
+    {"DML-GATHER_ND1-output-rank", dmlops_by_program, 343, 209, {10, 0}, 0, 0},
     {"DML-GATHER_ND1-output-sizes", dmlops_by_program, 372, 359, {11, 0}, 0, 0},
 };
 
@@ -15852,51 +15876,52 @@ static const uint8_t dmlops_roi_align1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ROITensor */, DMLOPS_BIT_DataType, 3 /* OutputTensor */,
         DMLOPS_BIT_DataType, DMLOPS_END,
     1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-ROI_ALIGN1-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* RoiCount: ROITensor.Sizes[ROITensor.DimensionCount - 2] */
+    DMLOPS_LET, 16 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ROITensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */,
+    /* DML-ROI_ALIGN1-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ROITensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */,
         DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(ROITensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 2,
-        DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
-        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ROITensor),
-        DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(ROITensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
+        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ROITensor),
+        DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+        DMLOPS_AT(ROITensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* BatchIndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-ROI_ALIGN1-batch-indices-sizes: BatchIndicesTensor.Sizes == align([RoiCount], BatchIndicesTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BatchIndicesTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
-        DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BatchIndicesTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK,
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_LENGTH, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor),
-        DMLOPS_TURN(20), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */,
-        DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_EQUAL,
-        DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK,
+        DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor),
+        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(BatchIndicesTensor), DMLOPS_TURN(20), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK,
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes[0] == RoiCount */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* RoiCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RoiCount */,
     /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
@@ -15918,10 +15943,10 @@ static const dmlops_rule dmlops_roi_align1_rules[] = {
     {"DML-ROI_ALIGN1-maximum-samples-range", dmlops_by_program, 32, 29, {2, 0}, 1, 0},
     {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, 39, {1, 0}, 0, 0},
     {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, 39, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-roi-sizes", dmlops_by_program, 49, 46, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-batch-indices-sizes", dmlops_by_program, 137, 132, {4, 0}, 0, 0},
+    {"DML-ROI_ALIGN1-roi-sizes", dmlops_by_program, 57, 46, {3, 0}, 0, 0},
+    {"DML-ROI_ALIGN1-batch-indices-sizes", dmlops_by_program, 141, 136, {4, 0}, 0, 0},
     {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 222, 215, {5, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 246, 215, {6, 0}, 0, 0},
+    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 242, 215, {6, 0}, 0, 0},
     {"DML-ROI_ALIGN1-sample-range", dmlops_by_program, 18, 13, {1, 0}, 1, 0},
 };
 
@@ -15969,51 +15994,52 @@ static const uint8_t dmlops_roi_align_grad_code[] = {
         DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 5 /* OutputROIGradientTensor */,
         DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, DMLOPS_END,
     2 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-ROI_ALIGN_GRAD-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* RoiCount: ROITensor.Sizes[ROITensor.DimensionCount - 2] */
+    DMLOPS_LET, 16 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ROITensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */,
+    /* DML-ROI_ALIGN_GRAD-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(86) /* RoiCount */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ROITensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */,
         DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(ROITensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 2,
-        DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
-        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ROITensor),
-        DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(ROITensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
+        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ROITensor),
+        DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
+        DMLOPS_AT(ROITensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 2, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(4), DMLOPS_RANK,
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
     2 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* BatchIndicesTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-ROI_ALIGN_GRAD-batch-indices-sizes: BatchIndicesTensor.Sizes == align([RoiCount], BatchIndicesTensor.DimensionCount, 1) */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(86) /* RoiCount */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BatchIndicesTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
-        DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BatchIndicesTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK,
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_LENGTH, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
-        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor),
-        DMLOPS_TURN(20), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */,
-        DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_EQUAL,
-        DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* RoiCount */, DMLOPS_RANK,
+        DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor),
+        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(BatchIndicesTensor), DMLOPS_TURN(20), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BatchIndicesTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_RANK,
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     1 /* InputGradientTensor */, DMLOPS_BIT_Sizes, 2 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-ROI_ALIGN_GRAD-input-gradient-regions: InputGradientTensor.Sizes[0] == RoiCount */
-    DMLOPS_LET, 0 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(86) /* RoiCount */,
+    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* RoiCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* RoiCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RoiCount */,
     0 /* InputTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* InputGradientTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-ROI_ALIGN_GRAD-input-channels: InputTensor.Sizes[1] == InputGradientTensor.Sizes[1] */
@@ -16063,13 +16089,13 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {0, 1}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {4, 1}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {5, 1}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-roi-sizes", dmlops_by_program, 86, 83, {6, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-batch-indices-sizes", dmlops_by_program, 174, 169, {7, 0}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-roi-sizes", dmlops_by_program, 94, 83, {6, 0}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-batch-indices-sizes", dmlops_by_program, 178, 173, {7, 0}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-input-gradient-regions", dmlops_by_program, 257, 252, {8, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-input-channels", dmlops_by_program, 286, 281, {9, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-output-channels", dmlops_by_program, 311, 304, {10, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-output-sizes", dmlops_same_Sizes, 0, 334, {4, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-output-roi-sizes", dmlops_same_Sizes, 0, 339, {5, 2}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-input-channels", dmlops_by_program, 282, 277, {9, 0}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-output-channels", dmlops_by_program, 307, 300, {10, 0}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-output-sizes", dmlops_same_Sizes, 0, 330, {4, 0}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-output-roi-sizes", dmlops_same_Sizes, 0, 335, {5, 2}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 51, 46, {4, 0}, 1, 0},
 };
 
@@ -16752,9 +16778,9 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         5 /* StackedQueryKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION-key-sizes: KeyTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * HeadSize], KeyTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
+    /* QuerySizes: align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0] */
+    DMLOPS_LET_LIST, 0 /* QuerySizes */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN,
+        DMLOPS_SIZES, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
         DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
         DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
@@ -16763,35 +16789,47 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
         DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
         DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
+    /* BatchSize: QuerySizes[0] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(313) /* QuerySizes */,
+    DMLOPS_LET, 16 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
+    /* SequenceLength: QuerySizes[1] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(313) /* QuerySizes */,
+    DMLOPS_LET, 19 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
+    /* KeySequenceLength: KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0 */
+    DMLOPS_NEED, 3, DMLOPS_PLACE(374) /* SequenceLength */,
+    DMLOPS_LET, 18 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
         DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
         DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
         DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
+        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SMALL(0),
+    /* HeadSize: QuerySizes[2] // HeadCount */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(313) /* QuerySizes */,
+    DMLOPS_LET, 20 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
         DMLOPS_AT(HeadCount),
+    /* DML-MULTIHEAD_ATTENTION-key-sizes: KeyTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * HeadSize], KeyTensor.DimensionCount, 1) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
-    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(KeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(384) /* KeySequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(414) /* HeadSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(KeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(KeyTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
-        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 4 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor),
-        DMLOPS_TURN(25), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SLOT(4) /* d */,
-        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(4) /* d */,
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SLOT(4) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
+        DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor),
+        DMLOPS_TURN(25), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -16799,92 +16837,62 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         5 /* StackedQueryKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 10 /* PastValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION-value-sizes: ValueTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * ValueHeadSize], ValueTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
-    DMLOPS_LET, 4 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
+    /* ValueHeadSize: ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(414) /* HeadSize */,
+    DMLOPS_LET, 21 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
         DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
         DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
         DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(3) /* HeadSize */,
+        DMLOPS_SLOT(20) /* HeadSize */,
+    /* DML-MULTIHEAD_ATTENTION-value-sizes: ValueTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * ValueHeadSize], ValueTensor.DimensionCount, 1) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(384) /* KeySequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(554) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ValueTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(ValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 5 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
+        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(ValueTensor), DMLOPS_TURN(25), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ValueTensor),
-        DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(5) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SLOT(5) /* d */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SLOT(0) /* d */,
         DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
     /* DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes: StackedKeyValueTensor.Sizes == [BatchSize, KeySequenceLength, HeadCount, 2, HeadSize] */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor),
-    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(2),
-        DMLOPS_SLOT(3) /* HeadSize */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(384) /* KeySequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(414) /* HeadSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(2),
+        DMLOPS_SLOT(20) /* HeadSize */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(StackedKeyValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */,
-        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */,
+        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */,
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 5,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 4 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(4) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 5,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_SLOT(4) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(4) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */,
-        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */,
+        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 5,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */,
+        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */,
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER,
@@ -16893,92 +16901,67 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION-bias-sizes: BiasTensor.Sizes == align([HeadCount * HeadSize + HeadCount * (HeadSize + ValueHeadSize)], BiasTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
-    DMLOPS_LET, 1 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* HeadSize */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
+    DMLOPS_NEED, 4, DMLOPS_PLACE(414) /* HeadSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(554) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY,
-        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_ADD, DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */,
+        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_ADD, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SLOT(21) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BiasTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD,
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
         DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
-        DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(0) /* HeadSize */,
-        DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD, DMLOPS_SLOT(0) /* HeadSize */,
-        DMLOPS_SLOT(1) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE,
-        DMLOPS_OVER_ALL, 2 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_TURN(30),
-        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(2) /* d */, DMLOPS_ENTRY,
+        DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD, DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_TURN(30),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
         DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(2) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor),
-        DMLOPS_SLOT(2) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD,
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_ADD,
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
         DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 5 /* StackedQueryKeyValueTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 9 /* PastKeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION-past-key-sizes: PastKeyTensor.Sizes == align([BatchSize, HeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
+    /* PastSequenceLength: PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0 */
+    DMLOPS_LET, 22 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
+    /* DML-MULTIHEAD_ATTENTION-past-key-sizes: PastKeyTensor.Sizes == align([BatchSize, HeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(949) /* PastSequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(414) /* HeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(PastKeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(PastKeyTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 3 /* d */, DMLOPS_SMALL(0),
+        4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_TURN(24), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(3) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(3) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(3) /* d */,
-        DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -16988,49 +16971,30 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION-past-value-sizes: PastValueTensor.Sizes == align([BatchSize, HeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
-    DMLOPS_LET, 3 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(2) /* HeadSize */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(949) /* PastSequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(554) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(PastValueTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(PastValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 4 /* d */, DMLOPS_SMALL(0),
+        4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_TURN(24), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(4) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(4) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(4) /* d */,
-        DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -17039,39 +17003,28 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 9 /* PastKeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         17 /* MaskType */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* TotalSequenceLength: PastSequenceLength + KeySequenceLength */
+    DMLOPS_NEED, 6, DMLOPS_PLACE(949) /* PastSequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(384) /* KeySequenceLength */,
+    DMLOPS_LET, 24 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(22) /* PastSequenceLength */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */,
+    /* MaskSizes: [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, HeadCount, SequenceLength, TotalSequenceLength] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(374) /* SequenceLength */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1207) /* TotalSequenceLength */,
+    DMLOPS_LET_LIST, 1 /* MaskSizes */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* SequenceLength */,
+        DMLOPS_SLOT(24) /* TotalSequenceLength */,
     /* DML-MULTIHEAD_ATTENTION-mask-dimension-count: MaskTensor.DimensionCount >= len(MaskSizes) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET_LIST, 1, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType), DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(MaskType), DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD,
-        DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */,
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_NOT_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(MaskType), DMLOPS_SMALL(0) /* NONE */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(1220) /* MaskSizes */,
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_LENGTH, DMLOPS_LIST, 1,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
     DMLOPS_SHOW_INT, DMLOPS_LENGTH, DMLOPS_LIST, 1,
@@ -17083,121 +17036,44 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         17 /* MaskType */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION-mask-sizes: MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET_LIST, 1, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType), DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(MaskType), DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD,
-        DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */,
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_NOT, DMLOPS_ONE_OF, 2, DMLOPS_UINT,
         DMLOPS_AT(MaskType), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(1220) /* MaskSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(MaskTensor), DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK,
         DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(MaskTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_UINT, DMLOPS_AT(MaskType),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_LIST, 1,
-        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 5 /* d */,
+        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */,
         DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL,
-        DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 1,
-        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 1,
+        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     /* DML-MULTIHEAD_ATTENTION-boolean-mask-sizes: MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET_LIST, 1, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType), DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(MaskType), DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD,
-        DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */,
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
-    DMLOPS_FOR, 5 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN,
-            DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(5) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(1220) /* MaskSizes */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN,
+            DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */,
     /* DML-MULTIHEAD_ATTENTION-boolean-mask-sizes: MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength) */
-    DMLOPS_LET, 0 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(0) /* PastSequenceLength */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */,
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1207) /* TotalSequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(384) /* KeySequenceLength */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(3) /* TotalSequenceLength */, DMLOPS_SLOT(2) /* KeySequenceLength */,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(18) /* KeySequenceLength */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(3) /* TotalSequenceLength */,
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(2) /* KeySequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(24) /* TotalSequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* KeySequenceLength */,
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
@@ -17206,49 +17082,30 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         9 /* PastKeyTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, HeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(RelativePositionBiasTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(374) /* SequenceLength */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1207) /* TotalSequenceLength */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* SequenceLength */,
+        DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(RelativePositionBiasTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */,
         DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_LENGTH, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_RANK,
-        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 5 /* d */,
+        DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_RANK,
+        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */,
         DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_TURN(24), DMLOPS_ANY, 2,
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY,
-        DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_RANK,
-        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
+        DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_RANK,
+        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */,
         DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -17257,35 +17114,17 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 11 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION-output-sizes: OutputTensor.Sizes == align([BatchSize, SequenceLength, HeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
-    DMLOPS_LET, 3 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(2) /* HeadSize */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(374) /* SequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(554) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
@@ -17294,38 +17133,18 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION-present-key-sizes: OutputPresentKeyTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(2) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET, 5 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1207) /* TotalSequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(414) /* HeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */,
-        DMLOPS_SLOT(5) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputPresentKeyTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(5) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
         DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputPresentKeyTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -17336,44 +17155,17 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 16 /* HeadCount */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION-present-value-sizes: OutputPresentValueTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(2) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_ADD, DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET, 5 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(HeadCount),
-    DMLOPS_LET, 6 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(5) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(5) /* HeadSize */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentValueTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(364) /* BatchSize */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1207) /* TotalSequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(554) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */,
-        DMLOPS_SLOT(6) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputPresentValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(6) /* ValueHeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
     /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
@@ -17453,20 +17245,20 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
     {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 255, 234, {16, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 272, 267, {17, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 288, 267, {18, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-key-sizes", dmlops_by_program, 313, 300, {19, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-value-sizes", dmlops_by_program, 526, 509, {20, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", dmlops_by_program, 754, 300, {21, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-bias-sizes", dmlops_by_program, 947, 930, {22, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 1173, 1162, {23, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 1361, 1344, {24, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1583, 1564, {25, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1769, 1750, {26, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1995, 1750, {27, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 2183, 1750, {28, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 2335, 2318, {29, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 2551, 2534, {30, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 2703, 2686, {31, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 2871, 2850, {32, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-key-sizes", dmlops_by_program, 427, 300, {19, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-value-sizes", dmlops_by_program, 590, 537, {20, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", dmlops_by_program, 700, 300, {21, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-bias-sizes", dmlops_by_program, 807, 790, {22, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 961, 938, {23, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 1083, 1066, {24, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1271, 1188, {25, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1316, 1297, {26, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1401, 1297, {27, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1448, 1297, {28, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1508, 1491, {29, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1630, 1613, {30, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1690, 1673, {31, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 1755, 1734, {32, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
@@ -17516,16 +17308,21 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* WindowSize */, DMLOPS_BIT_MEMBER,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, 7 /* Dilations */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-LP_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* WindowExtents: [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))] */
+    DMLOPS_LET_LIST, 0 /* WindowExtents */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_SMALL(1),
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-LP_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(113) /* WindowExtents */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
@@ -17558,15 +17355,11 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
         3 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LP_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
-            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
+            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
@@ -17584,27 +17377,22 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
     8 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LP_POOLING1-p-range: P >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(113) /* WindowExtents */,
+    DMLOPS_LET_LIST, 2 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(380) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17621,14 +17409,14 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-LP_POOLING1-p-range", dmlops_by_program, 389, 386, {7, 0}, 1, 0},
+    {"DML-LP_POOLING1-p-range", dmlops_by_program, 373, 370, {7, 0}, 1, 0},
     {"DML-LP_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
     {"DML-LP_POOLING1-same-type", dmlops_same_DataType, 0, 97, {1, 0}, 0, 0},
-    {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 236, 231, {5, 0}, 0, 0},
-    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 113, 102, {4, 0}, 0, 0},
-    {"DML-LP_POOLING1-windows-within", dmlops_by_program, 270, 259, {6, 0}, 0, 0},
+    {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 244, 239, {5, 0}, 0, 0},
+    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 165, 102, {4, 0}, 0, 0},
+    {"DML-LP_POOLING1-windows-within", dmlops_by_program, 278, 267, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -17678,16 +17466,21 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* WindowSize */, DMLOPS_BIT_MEMBER,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, 7 /* Dilations */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-AVERAGE_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* WindowExtents: [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))] */
+    DMLOPS_LET_LIST, 0 /* WindowExtents */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_SMALL(1),
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-AVERAGE_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(113) /* WindowExtents */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
@@ -17720,15 +17513,11 @@ static const uint8_t dmlops_average_pooling1_code[] = {
         3 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-AVERAGE_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
-            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
+            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
@@ -17746,23 +17535,18 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(113) /* WindowExtents */,
+    DMLOPS_LET_LIST, 2 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(370) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17782,9 +17566,9 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-same-type", dmlops_same_DataType, 0, 97, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 236, 231, {5, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 113, 102, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 270, 259, {6, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 244, 239, {5, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 165, 102, {4, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 278, 267, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -17875,17 +17659,21 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 8 /* WindowSize */, DMLOPS_BIT_MEMBER,
         9 /* StartPadding */, DMLOPS_BIT_MEMBER, 10 /* EndPadding */, DMLOPS_BIT_MEMBER, 11 /* Dilations */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* WindowExtents: [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 0 /* WindowExtents */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
         DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
         DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PaddedSizes: [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* PaddedSizes */, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits: WindowExtents[i] <= PaddedSizes[i] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(118) /* WindowExtents */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(144) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
@@ -17907,16 +17695,18 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* InputScaleTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         DMLOPS_END,
+    /* ChannelCount: InputTensor.Sizes[1] */
+    DMLOPS_LET, 18 /* ChannelCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes: InputScaleTensor.Sizes[min(InputScaleTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
-    DMLOPS_LET, 0 /* ChannelCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(251) /* ChannelCount */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(InputScaleTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* ChannelCount */,
+        DMLOPS_SLOT(18) /* ChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputScaleTensor), DMLOPS_SMALL(1),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputScaleTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* ChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* ChannelCount */,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes: InputScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -17927,16 +17717,16 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* InputZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes: InputZeroPointTensor.Sizes[min(InputZeroPointTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
-    DMLOPS_LET, 0 /* ChannelCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(InputZeroPointTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(251) /* ChannelCount */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* ChannelCount */,
+        DMLOPS_SLOT(18) /* ChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* ChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* ChannelCount */,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes: InputZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(InputZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputZeroPointTensor),
@@ -17948,15 +17738,15 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* OutputScaleTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes: OutputScaleTensor.Sizes[min(OutputScaleTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
-    DMLOPS_LET, 0 /* ChannelCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(251) /* ChannelCount */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(OutputScaleTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* ChannelCount */,
+        DMLOPS_SLOT(18) /* ChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(1),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputScaleTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* ChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* ChannelCount */,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes: OutputScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -17967,16 +17757,16 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 4 /* OutputZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes: OutputZeroPointTensor.Sizes[min(OutputZeroPointTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
-    DMLOPS_LET, 0 /* ChannelCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(251) /* ChannelCount */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* ChannelCount */,
+        DMLOPS_SLOT(18) /* ChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* ChannelCount */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* ChannelCount */,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputZeroPointTensor),
@@ -17998,15 +17788,11 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
         7 /* Strides */, DMLOPS_BIT_MEMBER, 9 /* StartPadding */, DMLOPS_BIT_MEMBER, 10 /* EndPadding */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(144) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
         DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
-            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
+            DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
@@ -18024,27 +17810,21 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
     /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(144) /* PaddedSizes */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(118) /* WindowExtents */,
+    DMLOPS_LET_LIST, 2 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* OutputTensor.Sizes: PooledSizes */
+    DMLOPS_NEED, 3, DMLOPS_PLACE(664) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -18073,17 +17853,17 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", dmlops_same_DataType, 0, 97, {2, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", dmlops_same_DataType, 0, 102, {4, 5}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 243, 238, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 278, 238, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 308, 303, {7, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 346, 303, {8, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 379, 374, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 414, 374, {10, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 444, 439, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 482, 439, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 515, 510, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 118, 107, {4, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 549, 538, {14, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 256, 246, {5, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 290, 246, {6, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 320, 315, {7, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 357, 315, {8, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 390, 385, {9, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 424, 385, {10, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 454, 449, {11, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 491, 449, {12, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 524, 519, {13, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 172, 107, {4, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 558, 547, {14, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -18115,30 +17895,34 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SLOT(0) /* d */,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
-    DMLOPS_LET, 0 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* K: ATensor.Sizes[ATensor.DimensionCount - 1] */
+    DMLOPS_LET, 16 /* K */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(1),
+    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(53) /* K */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* K */,
+        DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* K */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
         DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* K */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* K */,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* AZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
+    /* M: ATensor.Sizes[ATensor.DimensionCount - 2] */
+    DMLOPS_LET, 17 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(2),
+    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* M */,
+        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* M */,
     DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* M */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* M */,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes: AZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(AZeroPointTensor),
@@ -18149,17 +17933,19 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AZeroPointTensor), DMLOPS_SLOT(0) /* d */,
     3 /* BTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* BZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes: BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N) */
-    DMLOPS_LET, 0 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
+    /* N: BTensor.Sizes[BTensor.DimensionCount - 1] */
+    DMLOPS_LET, 18 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
         DMLOPS_SMALL(1),
+    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes: BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(BZeroPointTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* N */,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BZeroPointTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* N */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* N */,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes: BZeroPointTensor.Sizes[d] == 1 */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BZeroPointTensor),
@@ -18171,17 +17957,15 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* BTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 7 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor),
         DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2,
-        DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */,
-        DMLOPS_SLOT(1) /* N */,
+        DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */,
+        DMLOPS_SLOT(18) /* N */,
     1 /* AScaleTensor */, DMLOPS_BIT_DimensionCount, 2 /* AZeroPointTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 4 /* BScaleTensor */, DMLOPS_BIT_DimensionCount,
         5 /* BZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
@@ -18195,16 +17979,15 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     0 /* ATensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* AScaleTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes: AScaleTensor.Sizes[max(AScaleTensor.DimensionCount - 2, 0)] in (1, M) */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(AScaleTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* M */,
+        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* M */,
     DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(AScaleTensor), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* M */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* M */,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes: AScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(AScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -18215,15 +17998,14 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     3 /* BTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 4 /* BScaleTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes: BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] in (1, N) */
-    DMLOPS_LET, 0 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(BScaleTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* N */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* N */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BScaleTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* N */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* N */,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes: BScaleTensor.Sizes[d] == 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -18233,12 +18015,10 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BScaleTensor), DMLOPS_SLOT(0) /* d */,
     6 /* BiasTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 7 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    DMLOPS_LET, 0 /* M */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ATensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_LET, 1 /* N */, DMLOPS_SIZE, DMLOPS_AT(BTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(97) /* M */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(180) /* N */,
     DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(ATensor), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(0) /* M */, DMLOPS_SLOT(1) /* N */,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_matrix_multiply_integer_to_float_phrases[] = {
@@ -18258,27 +18038,27 @@ static const dmlops_phrase dmlops_matrix_multiply_integer_to_float_phrases[] = {
 static const dmlops_rule dmlops_matrix_multiply_integer_to_float_rules[] = {
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", dmlops_same_DimensionCount, 0, 0, {7, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {4, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {2, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 294, {5, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {4, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {2, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 298, {5, 1}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", dmlops_same_DataType, 0, 12, {5, 3}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", dmlops_by_program, 22, 17, {0, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", dmlops_by_program, 53, 48, {1, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 93, 88, {2, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 139, 88, {3, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 172, 167, {4, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 212, 167, {5, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", dmlops_by_program, 245, 238, {6, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 321, {4, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 321, {6, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 321, {7, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 335, 330, {8, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 378, 330, {9, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", dmlops_by_program, 61, 48, {1, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 105, 92, {2, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 147, 92, {3, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 188, 175, {4, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 224, 175, {5, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", dmlops_by_program, 257, 250, {6, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 325, {4, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 325, {6, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 325, {7, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 339, 334, {8, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 378, 334, {9, 0}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 408, 403, {10, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 445, 403, {11, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", dmlops_same_Sizes, 0, 468, {6, 7}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_by_program, 308, 303, {7, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 441, 403, {11, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", dmlops_same_Sizes, 0, 464, {6, 7}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_by_program, 312, 307, {7, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
@@ -18515,9 +18295,9 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         5 /* StackedQueryKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-key-sizes: KeyTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * HeadSize], KeyTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
+    /* QuerySizes: align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0] */
+    DMLOPS_LET_LIST, 0 /* QuerySizes */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN,
+        DMLOPS_SIZES, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
         DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
         DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
@@ -18526,35 +18306,47 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
         DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
         DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
+    /* BatchSize: QuerySizes[0] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(370) /* QuerySizes */,
+    DMLOPS_LET, 16 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
+    /* SequenceLength: QuerySizes[1] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(370) /* QuerySizes */,
+    DMLOPS_LET, 19 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
+    /* KeySequenceLength: KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0 */
+    DMLOPS_NEED, 3, DMLOPS_PLACE(431) /* SequenceLength */,
+    DMLOPS_LET, 18 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
         DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
         DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
         DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
+        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SMALL(0),
+    /* HeadSize: QuerySizes[2] // QueryHeadCount */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(370) /* QuerySizes */,
+    DMLOPS_LET, 20 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount),
+    /* DML-MULTIHEAD_ATTENTION1-key-sizes: KeyTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * HeadSize], KeyTensor.DimensionCount, 1) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
-    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(KeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(441) /* KeySequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(471) /* HeadSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(KeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(KeyTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor),
-        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 4 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor),
+        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(KeyTensor), DMLOPS_TURN(25), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(KeyTensor),
-        DMLOPS_SLOT(4) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(4) /* d */,
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SLOT(4) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -18562,93 +18354,63 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         5 /* StackedQueryKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 10 /* PastValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-value-sizes: ValueTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * ValueHeadSize], ValueTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
-    DMLOPS_LET, 4 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
+    /* ValueHeadSize: ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(471) /* HeadSize */,
+    DMLOPS_LET, 21 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
         DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
         DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
         DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(3) /* HeadSize */,
+        DMLOPS_SLOT(20) /* HeadSize */,
+    /* DML-MULTIHEAD_ATTENTION1-value-sizes: ValueTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * ValueHeadSize], ValueTensor.DimensionCount, 1) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(441) /* KeySequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(613) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ValueTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(ValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 5 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
+        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(ValueTensor), DMLOPS_TURN(25), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ValueTensor),
-        DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(5) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SLOT(5) /* d */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SLOT(0) /* d */,
         DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(4) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
     /* DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes: StackedKeyValueTensor.Sizes == [BatchSize, KeySequenceLength, KeyValueHeadCount, 2, HeadSize] */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor),
-    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2),
-        DMLOPS_SLOT(3) /* HeadSize */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(441) /* KeySequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(471) /* HeadSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2),
+        DMLOPS_SLOT(20) /* HeadSize */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(StackedKeyValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */,
-        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */,
+        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */,
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 5,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */, DMLOPS_REDUCE,
-        DMLOPS_OVER_ALL, 4 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_TURN(21),
-        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(4) /* d */,
-        DMLOPS_ENTRY, DMLOPS_ITEMS, 5, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */,
-        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */,
-        DMLOPS_SLOT(4) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(4) /* d */,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_TURN(21),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ITEMS, 5, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */,
+        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SLOT(0) /* d */,
         DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(2) /* KeySequenceLength */,
-        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(3) /* HeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 5, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(18) /* KeySequenceLength */,
+        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(2), DMLOPS_SLOT(20) /* HeadSize */,
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER,
@@ -18657,93 +18419,67 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-bias-sizes: BiasTensor.Sizes == align([QueryHeadCount * HeadSize + KeyValueHeadCount * (HeadSize + ValueHeadSize)], BiasTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
-    DMLOPS_LET, 1 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(0) /* HeadSize */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
+    DMLOPS_NEED, 4, DMLOPS_PLACE(471) /* HeadSize */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(613) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY,
-        DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */,
-        DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
+        DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BiasTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */,
-        DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
+        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
-        DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(0) /* HeadSize */,
-        DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(0) /* HeadSize */,
-        DMLOPS_SLOT(1) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE,
-        DMLOPS_OVER_ALL, 2 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_TURN(30),
-        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(2) /* d */, DMLOPS_ENTRY,
+        DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_TURN(30),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
         DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(2) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor),
-        DMLOPS_SLOT(2) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD,
+        DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(0) /* HeadSize */, DMLOPS_SLOT(1) /* ValueHeadSize */,
-        DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
+        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_ADD, DMLOPS_SLOT(20) /* HeadSize */,
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 5 /* StackedQueryKeyValueTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 9 /* PastKeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-past-key-sizes: PastKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
+    /* PastSequenceLength: PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0 */
+    DMLOPS_LET, 22 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
+    /* DML-MULTIHEAD_ATTENTION1-past-key-sizes: PastKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1) */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(1012) /* PastSequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(471) /* HeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(PastKeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(PastKeyTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */,
         DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 3 /* d */, DMLOPS_SMALL(0),
+        4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_TURN(24), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(3) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(3) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(3) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(2) /* HeadSize */,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */,
         DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -18753,82 +18489,52 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-past-value-sizes: PastValueTensor.Sizes == align([BatchSize, KeyValueHeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
-    DMLOPS_LET, 3 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(2) /* HeadSize */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(1012) /* PastSequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(613) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(PastValueTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
         DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(PastValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 4 /* d */, DMLOPS_SMALL(0),
+        4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_TURN(24), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(4) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(4) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(4) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(1) /* PastSequenceLength */, DMLOPS_SLOT(3) /* ValueHeadSize */,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 5 /* StackedQueryKeyValueTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 11 /* PastSequenceLengthsTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes: PastSequenceLengthsTensor.Sizes == align([BatchSize], PastSequenceLengthsTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PastSequenceLengthsTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_RANK, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_RANK, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(PastSequenceLengthsTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_RANK,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_RANK,
         DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_LENGTH, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_RANK, DMLOPS_AT(PastSequenceLengthsTensor),
-        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_RANK, DMLOPS_AT(PastSequenceLengthsTensor),
+        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_TURN(20), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_RANK, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PastSequenceLengthsTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_RANK,
+        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_ITEMS, 1,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_RANK, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PastSequenceLengthsTensor),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_RANK,
         DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -18839,42 +18545,31 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_MEMBER, 13 /* OutputPresentKeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 19 /* MaskType */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-mask-dimension-count: MaskTensor.DimensionCount >= len(MaskSizes) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
+    /* TotalSequenceLength: OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastSequenceLength + KeySequenceLength */
+    DMLOPS_NEED, 6, DMLOPS_PLACE(1012) /* PastSequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(441) /* KeySequenceLength */,
+    DMLOPS_LET, 24 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
         DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
         DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET_LIST, 1, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType), DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(MaskType), DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD,
-        DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */,
+        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(22) /* PastSequenceLength */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */,
+    /* MaskSizes: [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(431) /* SequenceLength */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1362) /* TotalSequenceLength */,
+    DMLOPS_LET_LIST, 1 /* MaskSizes */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */,
+    /* DML-MULTIHEAD_ATTENTION1-mask-dimension-count: MaskTensor.DimensionCount >= len(MaskSizes) */
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_NOT_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(MaskType), DMLOPS_SMALL(0) /* NONE */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(1388) /* MaskSizes */,
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_LENGTH, DMLOPS_LIST, 1,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
     DMLOPS_SHOW_INT, DMLOPS_LENGTH, DMLOPS_LIST, 1,
@@ -18888,130 +18583,44 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 19 /* MaskType */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-mask-sizes: MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET_LIST, 1, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType), DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(MaskType), DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD,
-        DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */,
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_NOT, DMLOPS_ONE_OF, 2, DMLOPS_UINT,
         DMLOPS_AT(MaskType), DMLOPS_SMALL(0) /* NONE */, DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(1388) /* MaskSizes */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(MaskTensor), DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK,
         DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(MaskTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_UINT, DMLOPS_AT(MaskType),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_LENGTH, DMLOPS_ALIGN, DMLOPS_LIST, 1,
-        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 5 /* d */,
+        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */,
         DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL,
-        DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 1,
-        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 1,
+        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     /* DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes: MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET_LIST, 1, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType), DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(MaskType), DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */, DMLOPS_ITEMS, 1, DMLOPS_ADD,
-        DMLOPS_MULTIPLY, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SMALL(3), DMLOPS_SMALL(2), DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */,
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
-    DMLOPS_FOR, 5 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN,
-            DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(5) /* d */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(5) /* d */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(1388) /* MaskSizes */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ALIGN,
+            DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_LIST, 1, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */,
     /* DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes: MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength) */
-    DMLOPS_LET, 0 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(0) /* PastSequenceLength */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */,
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(MaskTensor), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1362) /* TotalSequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(441) /* KeySequenceLength */,
     DMLOPS_ONE_OF, 2, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(3) /* TotalSequenceLength */, DMLOPS_SLOT(2) /* KeySequenceLength */,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(18) /* KeySequenceLength */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(MaskTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(3) /* TotalSequenceLength */,
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(2) /* KeySequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(24) /* TotalSequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* KeySequenceLength */,
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
@@ -19022,52 +18631,30 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(2) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(RelativePositionBiasTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(431) /* SequenceLength */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1362) /* TotalSequenceLength */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(1) /* SequenceLength */,
-        DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor),
-        DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_RANK,
+        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(RelativePositionBiasTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */,
         DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1),
     DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_LENGTH, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
-        DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_RANK,
-        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 5 /* d */,
+        DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_RANK,
+        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */,
         DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_TURN(24), DMLOPS_ANY, 2,
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_ENTRY,
-        DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
-        DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_RANK,
-        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(5) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(5) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SLOT(4) /* TotalSequenceLength */,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
+        DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_RANK,
+        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_SLOT(24) /* TotalSequenceLength */,
         DMLOPS_RANK, DMLOPS_AT(RelativePositionBiasTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
@@ -19077,35 +18664,17 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */, DMLOPS_BIT_MEMBER,
         18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-output-sizes: OutputTensor.Sizes == align([BatchSize, SequenceLength, QueryHeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
-    DMLOPS_LET, 3 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(2) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(2) /* HeadSize */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(431) /* SequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(613) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(0) /* BatchSize */,
-        DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
-        DMLOPS_SLOT(3) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SLOT(16) /* BatchSize */,
+        DMLOPS_SLOT(19) /* SequenceLength */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
@@ -19114,34 +18683,17 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_MEMBER, 13 /* OutputPresentKeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-present-sequence-length: OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] >= max(PastSequenceLength, KeySequenceLength) */
-    DMLOPS_LET, 0 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 2 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(1) /* SequenceLength */, DMLOPS_SMALL(0),
     DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN,
         DMLOPS_AT(OutputPresentKeyTensor),
+    DMLOPS_NEED, 6, DMLOPS_PLACE(1012) /* PastSequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(441) /* KeySequenceLength */,
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(2), DMLOPS_MAX, DMLOPS_SLOT(0) /* PastSequenceLength */,
-        DMLOPS_SLOT(2) /* KeySequenceLength */,
+        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(2), DMLOPS_MAX, DMLOPS_SLOT(22) /* PastSequenceLength */,
+        DMLOPS_SLOT(18) /* KeySequenceLength */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SLOT(0) /* PastSequenceLength */, DMLOPS_SLOT(2) /* KeySequenceLength */,
+    DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SLOT(22) /* PastSequenceLength */, DMLOPS_SLOT(18) /* KeySequenceLength */,
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* StackedQueryKeyTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 4 /* StackedKeyValueTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
@@ -19151,41 +18703,17 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-present-key-sizes: OutputPresentKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(2) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET, 5 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1362) /* TotalSequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(471) /* HeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(5) /* HeadSize */, DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */, DMLOPS_RANK,
         DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputPresentKeyTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(5) /* HeadSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(20) /* HeadSize */,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(1),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* KeyTensor */,
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 2 /* ValueTensor */,
@@ -19199,49 +18727,18 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 17 /* QueryHeadCount */,
         DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MULTIHEAD_ATTENTION1-present-value-sizes: OutputPresentValueTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1) */
-    DMLOPS_LET_LIST, 0, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
-        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
-        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
-        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
-        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
-        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_LET, 0 /* BatchSize */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
-    DMLOPS_LET, 1 /* PastSequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0),
-    DMLOPS_LET, 2 /* SequenceLength */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
-    DMLOPS_LET, 3 /* KeySequenceLength */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2), DMLOPS_SELECT,
-        DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN,
-        DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(2) /* SequenceLength */, DMLOPS_SMALL(0),
-    DMLOPS_LET, 4 /* TotalSequenceLength */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(1) /* PastSequenceLength */,
-        DMLOPS_SLOT(3) /* KeySequenceLength */,
-    DMLOPS_LET, 5 /* HeadSize */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount),
-    DMLOPS_LET, 6 /* ValueHeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_DIVIDE,
-        DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
-        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
-        DMLOPS_SLOT(5) /* HeadSize */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(5) /* HeadSize */,
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentValueTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(421) /* BatchSize */,
+    DMLOPS_NEED, 8, DMLOPS_PLACE(1362) /* TotalSequenceLength */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(613) /* ValueHeadSize */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(6) /* ValueHeadSize */, DMLOPS_RANK,
+        DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(24) /* TotalSequenceLength */, DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK,
         DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputPresentValueTensor),
-    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
-        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(6) /* ValueHeadSize */,
-        DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* BatchSize */, DMLOPS_UINT,
+        DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(24) /* TotalSequenceLength */,
+        DMLOPS_SLOT(21) /* ValueHeadSize */, DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
     /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
@@ -19328,22 +18825,22 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
     {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 310, 289, {19, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 327, 322, {20, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 343, 322, {21, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-sizes", dmlops_by_program, 370, 355, {22, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-value-sizes", dmlops_by_program, 585, 566, {23, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", dmlops_by_program, 813, 355, {24, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 1008, 989, {25, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 1236, 1223, {26, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 1426, 1407, {27, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1791, 1768, {29, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1994, 1971, {30, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 2233, 1971, {31, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 2434, 1971, {32, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 2603, 2582, {33, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 2834, 2815, {34, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 3135, 3114, {36, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 3322, 3295, {37, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1638, 1629, {28, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 2986, 2969, {35, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-sizes", dmlops_by_program, 484, 355, {22, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-value-sizes", dmlops_by_program, 649, 594, {23, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", dmlops_by_program, 759, 355, {24, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 868, 849, {25, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 1024, 999, {26, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 1148, 1129, {27, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1439, 1339, {29, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1488, 1465, {30, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1573, 1465, {31, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1620, 1465, {32, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1684, 1663, {33, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1808, 1789, {34, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 1930, 1909, {36, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2001, 1974, {37, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1262, 1253, {28, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 1868, 1851, {35, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_quantize_members[] = {
@@ -19654,16 +19151,21 @@ static const uint8_t dmlops_fold_code[] = {
     1 /* OutputTensor */, DMLOPS_BIT_Sizes, 3 /* WindowSizes */, DMLOPS_BIT_MEMBER, 5 /* Dilations */,
         DMLOPS_BIT_MEMBER, 6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
-    /* DML-FOLD-window-fits: WindowExtents[d] <= PaddedSizes[d] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+    /* WindowExtents: [Dilations[d] * (WindowSizes[d] - 1) + 1 for d in range(len(WindowSizes))] */
+    DMLOPS_LET_LIST, 0 /* WindowExtents */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1),
+    /* PaddedSizes: [OutputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(len(StartPadding))] */
+    DMLOPS_LET_LIST, 1 /* PaddedSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+    /* DML-FOLD-window-fits: WindowExtents[d] <= PaddedSizes[d] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(108) /* WindowExtents */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(132) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* d */,
@@ -19703,20 +19205,15 @@ static const uint8_t dmlops_fold_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, 3 /* WindowSizes */,
         DMLOPS_BIT_MEMBER, 4 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* Dilations */, DMLOPS_BIT_MEMBER,
         6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* BlocksPerDimension: [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(132) /* PaddedSizes */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(108) /* WindowExtents */,
+    DMLOPS_LET_LIST, 2 /* BlocksPerDimension */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     /* DML-FOLD-block-count: InputTensor.Sizes[2] == product(BlocksPerDimension) */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(308) /* BlocksPerDimension */,
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_PRODUCT, DMLOPS_LIST, 2,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
@@ -19736,13 +19233,13 @@ static const dmlops_phrase dmlops_fold_phrases[] = {
 static const dmlops_rule dmlops_fold_rules[] = {
     {"DML-FOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-FOLD-window-sizes-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-FOLD-window-fits", dmlops_by_program, 108, 97, {4, 0}, 0, 0},
+    {"DML-FOLD-window-fits", dmlops_by_program, 158, 97, {4, 0}, 0, 0},
     {"DML-FOLD-same-type", dmlops_same_DataType, 0, 23, {1, 0}, 0, 0},
     {"DML-FOLD-strides-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-FOLD-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
-    {"DML-FOLD-batch-size", dmlops_by_program, 229, 224, {5, 0}, 0, 0},
-    {"DML-FOLD-window-elements", dmlops_by_program, 251, 244, {6, 0}, 0, 0},
-    {"DML-FOLD-block-count", dmlops_by_program, 300, 285, {7, 0}, 0, 0},
+    {"DML-FOLD-batch-size", dmlops_by_program, 237, 232, {5, 0}, 0, 0},
+    {"DML-FOLD-window-elements", dmlops_by_program, 259, 252, {6, 0}, 0, 0},
+    {"DML-FOLD-block-count", dmlops_by_program, 342, 293, {7, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_unfold_members[] = {
@@ -19791,16 +19288,21 @@ static const uint8_t dmlops_unfold_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* WindowSizes */, DMLOPS_BIT_MEMBER, 5 /* Dilations */,
         DMLOPS_BIT_MEMBER, 6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER,
         DMLOPS_END,
-    /* DML-UNFOLD-window-fits: WindowExtents[d] <= PaddedSizes[d] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+    /* WindowExtents: [Dilations[d] * (WindowSizes[d] - 1) + 1 for d in range(len(WindowSizes))] */
+    DMLOPS_LET_LIST, 0 /* WindowExtents */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1),
+    /* PaddedSizes: [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(len(StartPadding))] */
+    DMLOPS_LET_LIST, 1 /* PaddedSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+    /* DML-UNFOLD-window-fits: WindowExtents[d] <= PaddedSizes[d] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(108) /* WindowExtents */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(132) /* PaddedSizes */,
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_LESS_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
             DMLOPS_SLOT(0) /* d */,
@@ -19823,20 +19325,15 @@ static const uint8_t dmlops_unfold_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, 3 /* WindowSizes */,
         DMLOPS_BIT_MEMBER, 4 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* Dilations */, DMLOPS_BIT_MEMBER,
         6 /* StartPadding */, DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* BlocksPerDimension: [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(132) /* PaddedSizes */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(108) /* WindowExtents */,
+    DMLOPS_LET_LIST, 2 /* BlocksPerDimension */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     /* DML-UNFOLD-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), product(BlocksPerDimension)] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(247) /* BlocksPerDimension */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 3, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(0), DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_PRODUCT,
         DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_PRODUCT, DMLOPS_LIST, 2,
@@ -19845,19 +19342,7 @@ static const uint8_t dmlops_unfold_code[] = {
         DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_PRODUCT, DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
         DMLOPS_AT(DimensionCount), DMLOPS_PRODUCT, DMLOPS_LIST, 2,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), product(BlocksPerDimension)] */
-    DMLOPS_LET_LIST, 0, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
-    DMLOPS_LET_LIST, 1, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_LET_LIST, 2, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(247) /* BlocksPerDimension */,
     DMLOPS_ITEMS, 3, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_MULTIPLY, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_PRODUCT, DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
         DMLOPS_AT(DimensionCount), DMLOPS_PRODUCT, DMLOPS_LIST, 2,
@@ -19874,11 +19359,11 @@ static const dmlops_phrase dmlops_unfold_phrases[] = {
 static const dmlops_rule dmlops_unfold_rules[] = {
     {"DML-UNFOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
     {"DML-UNFOLD-window-sizes-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-UNFOLD-window-fits", dmlops_by_program, 108, 97, {4, 0}, 0, 0},
+    {"DML-UNFOLD-window-fits", dmlops_by_program, 158, 97, {4, 0}, 0, 0},
     {"DML-UNFOLD-same-type", dmlops_same_DataType, 0, 23, {1, 0}, 0, 0},
     {"DML-UNFOLD-strides-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-UNFOLD-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
-    {"DML-UNFOLD-output-sizes", dmlops_by_program, 239, 224, {5, 0}, 0, 0},
+    {"DML-UNFOLD-output-sizes", dmlops_by_program, 281, 232, {5, 0}, 0, 0},
 };
 
 /* In the order of their types. */
@@ -21520,7 +21005,7 @@ static inline uint64_t dmlops_tensor_size(
             return 0;
         }
     }
-    dmlops_start(&program, dmlops_tensor_code + DMLOPS_TENSOR_SIZE_START, &described, 0);
+    dmlops_start(&program, dmlops_tensor_code, DMLOPS_TENSOR_SIZE_START, &described, 0);
     bytes = dmlops_integer(&program);
     return bytes < DMLOPS_LIMIT / 8 - 4 ? (uint64_t)bytes : 0; /* its number of bits is limited, too */
 }
@@ -21648,19 +21133,19 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_THRESHOLDED_RELU */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* CONVOLUTION */
-    {DMLOPS_NO_PROGRAM, 489, 3, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 583, 3, 0, DMLOPS_NOTHING, 0, 1},
     /* GEMM */
-    {DMLOPS_NO_PROGRAM, 236, 3, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 248, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* REDUCE */
-    {256, 275, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {260, 279, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* AVERAGE_POOLING */
-    {DMLOPS_NO_PROGRAM, 362, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 383, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* LP_POOLING */
-    {DMLOPS_NO_PROGRAM, 372, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 393, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* MAX_POOLING */
-    {DMLOPS_NO_PROGRAM, 362, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 383, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ROI_POOLING */
-    {DMLOPS_NO_PROGRAM, 103, 2, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 107, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE */
     {DMLOPS_NO_PROGRAM, 131, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* CAST */
@@ -21676,7 +21161,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* UPSAMPLE_2D */
     {DMLOPS_NO_PROGRAM, 99, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* GATHER */
-    {DMLOPS_NO_PROGRAM, 238, 2, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 221, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SPACE_TO_DEPTH */
     {DMLOPS_NO_PROGRAM, 110, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* DEPTH_TO_SPACE */
@@ -21695,15 +21180,15 @@ static const dmlops_output dmlops_outputs[] = {
     /* LP_NORMALIZATION */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* RNN */
-    {DMLOPS_NO_PROGRAM, 711, 6, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 737, 7, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 728, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 750, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* LSTM */
-    {DMLOPS_NO_PROGRAM, 1009, 8, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 1035, 9, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 1056, 10, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1018, 8, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1040, 9, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1058, 10, 0, DMLOPS_NOTHING, 0, 0},
     /* GRU */
-    {DMLOPS_NO_PROGRAM, 711, 6, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 737, 7, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 728, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 750, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_SIGN */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IS_NAN */
@@ -21729,8 +21214,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_SHRINK */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* MAX_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 372, 1, 0, DMLOPS_NOTHING, 0, 1},
-    {DMLOPS_NO_PROGRAM, 439, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 393, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 399, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MAX_UNPOOLING */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* DIAGONAL_MATRIX */
@@ -21764,12 +21249,12 @@ static const dmlops_output dmlops_outputs[] = {
     /* GATHER_ELEMENTS */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 1, 0, 0},
     /* GATHER_ND */
-    {DMLOPS_NO_PROGRAM, 328, 2, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 299, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SCATTER_ND */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MAX_POOLING2 */
-    {DMLOPS_NO_PROGRAM, 396, 1, 0, DMLOPS_NOTHING, 0, 1},
-    {DMLOPS_NO_PROGRAM, 486, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 424, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 430, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* SLICE1 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TOP_K1 */
@@ -21784,13 +21269,13 @@ static const dmlops_output dmlops_outputs[] = {
     /* RESAMPLE1 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* MATRIX_MULTIPLY_INTEGER */
-    {DMLOPS_NO_PROGRAM, 294, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 298, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* QUANTIZED_LINEAR_MATRIX_MULTIPLY */
-    {602, 616, 8, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {590, 604, 8, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* CONVOLUTION_INTEGER */
-    {DMLOPS_NO_PROGRAM, 425, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 474, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* QUANTIZED_LINEAR_CONVOLUTION */
-    {609, 623, 9, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {618, 670, 9, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* ELEMENT_WISE_BIT_AND */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_OR */
@@ -21828,13 +21313,13 @@ static const dmlops_output dmlops_outputs[] = {
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 0, 0, 0},
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 0, 0, 0},
     /* ARGMIN */
-    {DMLOPS_NO_PROGRAM, 162, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 166, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ARGMAX */
-    {DMLOPS_NO_PROGRAM, 162, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 166, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* GATHER_ND1 */
-    {DMLOPS_NO_PROGRAM, 433, 2, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 395, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_ATAN_YX */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD */
@@ -21858,7 +21343,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* ROI_ALIGN1 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN_GRAD */
-    {DMLOPS_NO_PROGRAM, 344, 4, 1, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 340, 4, 1, DMLOPS_NOTHING, 0, 0},
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 1, 2, 0, 0},
     /* BATCH_NORMALIZATION_TRAINING */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 4, 0, 0, 0, 0},
@@ -21891,27 +21376,27 @@ static const dmlops_output dmlops_outputs[] = {
     /* DIAGONAL_MATRIX1 */
     {33, 47, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* MULTIHEAD_ATTENTION */
-    {3050, DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
-    {3064, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
-    {3078, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {1799, DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {1813, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {1827, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* LP_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 396, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 424, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* AVERAGE_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 386, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 414, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ACTIVATION_SWISH */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARD_SWISH */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
-    {665, 679, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {650, 708, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
-    {DMLOPS_NO_PROGRAM, 473, 7, 1, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 469, 7, 1, DMLOPS_NOTHING, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION2 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MULTIHEAD_ATTENTION1 */
-    {3514, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
-    {3528, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
-    {3542, DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {2045, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {2059, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {2073, DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* QUANTIZE */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
     /* DEQUANTIZE */
@@ -21921,7 +21406,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* FOLD */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* UNFOLD */
-    {DMLOPS_NO_PROGRAM, 354, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 324, 1, 0, DMLOPS_NOTHING, 0, 0},
 };
 
 #define DMLOPS_MAX_OUTPUTS 3
@@ -22156,8 +21641,7 @@ static inline int dmlops_inferable(const void* description, const dmlops_member*
 /* Whether every array has the count that the inputs require, so that its entries can be read. */
 static inline int dmlops_counts_hold(const void* description, const dmlops_operator* op) {
     dmlops_run run;
-    memset(&run, 0, sizeof run);
-    run.level = dmlops_names_FEATURE_LEVEL[0].value; /* the newest */
+    dmlops_begin(&run, dmlops_names_FEATURE_LEVEL[0].value, NULL, 0); /* the newest */
     run.description = description;
     run.op = op;
     for (size_t i = 0; i < op->firsts[DMLOPS_STAGE_COUNTS + 1]; ++i) {
@@ -22187,7 +21671,7 @@ static inline void dmlops_infer_type(
     if (output->type_start != DMLOPS_NO_PROGRAM) {
         dmlops_program program;
         int64_t value;
-        dmlops_start(&program, op->code + output->type_start, description, 0);
+        dmlops_start(&program, op->code, output->type_start, description, 0);
         value = dmlops_integer(&program);
         if (value != DMLOPS_AS_GIVEN) {
             const uint32_t number = (uint32_t)value;
@@ -22205,7 +21689,7 @@ static inline void dmlops_infer_sizes(
     sizes->count = 0;
     if (!stay && output->sizes_start != DMLOPS_NO_PROGRAM) {
         dmlops_program program;
-        dmlops_start(&program, op->code + output->sizes_start, description, 0);
+        dmlops_start(&program, op->code, output->sizes_start, description, 0);
         dmlops_append_next(&program, sizes);
         if (sizes->count != 1 || sizes->values[0] != DMLOPS_AS_GIVEN) {
             return;
@@ -22508,6 +21992,11 @@ static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason re
     }
 }
 
+/* Refuses one entry too many, or one at a place that a list has not. */
+DMLOPS_CALLED void dmlops_out_full(dmlops_planning* planning, int64_t count) {
+    dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, count);
+}
+
 static inline int dmlops_out_has(const dmlops_planning* planning, dmlops_capability capability) {
     return (planning->capabilities & (uint32_t)capability) != 0;
 }
@@ -22533,7 +22022,7 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
 
 /* Names the next macro, from two parts of which the second has `end` bytes, including the terminator. Returns where its
    value goes, or NULL if the plan has been refused. */
-DMLOPS_CALLED char* dmlops_out_name(dmlops_planning* planning, const char* macro, const char* name, size_t end) {
+static inline char* dmlops_out_name(dmlops_planning* planning, const char* macro, const char* name, size_t end) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
     const size_t begin = *macro == '\0' ? 0 : strlen(macro);
     if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name) {
@@ -22564,20 +22053,21 @@ DMLOPS_CALLED void dmlops_out_define_text(
 DMLOPS_CALLED void dmlops_out_define(
     dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t number) {
     char* value = dmlops_out_name(planning, macro, name, end);
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number, power = 1;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     if (value == NULL) {
         return;
     }
     if (number < 0) {
         *value++ = '-';
     }
-    while (rest / power > 9) {
-        power *= 10;
+    for (uint64_t left = rest; left > 9; left /= 10) {
+        ++value;
     }
-    for (; power > 0; power /= 10) {
-        *value++ = (char)('0' + rest / power % 10);
-    }
-    *value = '\0';
+    value[1] = '\0';
+    do { /* from the last digit to the first */
+        *value-- = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -22602,9 +22092,17 @@ typedef struct dmlops_plan_int_8 {
     int64_t items[8];
 } dmlops_plan_int_8;
 
+static inline void dmlops_plan_int_8_append(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t item) {
+    if (list->count < 8) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t place, int64_t item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22621,7 +22119,7 @@ DMLOPS_CALLED void dmlops_plan_int_8_copy(dmlops_plan_int_8* to, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_int_8_extend(
     dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
     if (count > 8 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22632,7 +22130,7 @@ DMLOPS_CALLED void dmlops_plan_int_8_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_8_fill(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, int64_t item) {
     if (count > 8 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -22693,9 +22191,17 @@ typedef struct dmlops_plan_Lookup_8 {
     dmlops_plan_Lookup items[8];
 } dmlops_plan_Lookup_8;
 
+static inline void dmlops_plan_Lookup_8_append(dmlops_planning* planning, dmlops_plan_Lookup_8* list, const dmlops_plan_Lookup* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Lookup_8_insert(dmlops_planning* planning, dmlops_plan_Lookup_8* list, int64_t place, const dmlops_plan_Lookup* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22721,9 +22227,17 @@ typedef struct dmlops_plan_int_16 {
     int64_t items[16];
 } dmlops_plan_int_16;
 
+static inline void dmlops_plan_int_16_append(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t item) {
+    if (list->count < 16) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t place, int64_t item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -22740,7 +22254,7 @@ DMLOPS_CALLED void dmlops_plan_int_16_copy(dmlops_plan_int_16* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_16_extend(
     dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, const int64_t* items) {
     if (count > 16 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -22751,7 +22265,7 @@ DMLOPS_CALLED void dmlops_plan_int_16_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_16_fill(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, int64_t item) {
     if (count > 16 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -23078,9 +22592,17 @@ typedef struct dmlops_plan_Tensor_16 {
     dmlops_plan_Tensor items[16];
 } dmlops_plan_Tensor_16;
 
+static inline void dmlops_plan_Tensor_16_append(dmlops_planning* planning, dmlops_plan_Tensor_16* list, const dmlops_plan_Tensor* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Tensor_16_insert(dmlops_planning* planning, dmlops_plan_Tensor_16* list, int64_t place, const dmlops_plan_Tensor* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23099,9 +22621,17 @@ typedef struct dmlops_plan_int_8_16 {
     dmlops_plan_int_8 items[16];
 } dmlops_plan_int_8_16;
 
+static inline void dmlops_plan_int_8_16_append(dmlops_planning* planning, dmlops_plan_int_8_16* list, const dmlops_plan_int_8* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_8_16_insert(dmlops_planning* planning, dmlops_plan_int_8_16* list, int64_t place, const dmlops_plan_int_8* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23120,9 +22650,17 @@ typedef struct dmlops_plan_int_64 {
     int64_t items[64];
 } dmlops_plan_int_64;
 
+static inline void dmlops_plan_int_64_append(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t item) {
+    if (list->count < 64) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
     if (list->count >= 64 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23139,7 +22677,7 @@ DMLOPS_CALLED void dmlops_plan_int_64_copy(dmlops_plan_int_64* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_64_extend(
     dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, const int64_t* items) {
     if (count > 64 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -23150,7 +22688,7 @@ DMLOPS_CALLED void dmlops_plan_int_64_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, int64_t item) {
     if (count > 64 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -23180,9 +22718,17 @@ typedef struct dmlops_plan_int_32 {
     int64_t items[32];
 } dmlops_plan_int_32;
 
+static inline void dmlops_plan_int_32_append(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t item) {
+    if (list->count < 32) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23199,7 +22745,7 @@ DMLOPS_CALLED void dmlops_plan_int_32_copy(dmlops_plan_int_32* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_32_extend(
     dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
     if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -23210,7 +22756,7 @@ DMLOPS_CALLED void dmlops_plan_int_32_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
     if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -23240,9 +22786,17 @@ typedef struct dmlops_plan_Activation_8 {
     dmlops_plan_Activation items[8];
 } dmlops_plan_Activation_8;
 
+static inline void dmlops_plan_Activation_8_append(dmlops_planning* planning, dmlops_plan_Activation_8* list, const dmlops_plan_Activation* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Activation_8_insert(dmlops_planning* planning, dmlops_plan_Activation_8* list, int64_t place, const dmlops_plan_Activation* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23285,9 +22839,17 @@ typedef struct dmlops_plan_int_512 {
     int64_t items[512];
 } dmlops_plan_int_512;
 
+static inline void dmlops_plan_int_512_append(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t item) {
+    if (list->count < 512) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t place, int64_t item) {
     if (list->count >= 512 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23304,7 +22866,7 @@ DMLOPS_CALLED void dmlops_plan_int_512_copy(dmlops_plan_int_512* to, const dmlop
 DMLOPS_CALLED void dmlops_plan_int_512_extend(
     dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, const int64_t* items) {
     if (count > 512 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -23315,7 +22877,7 @@ DMLOPS_CALLED void dmlops_plan_int_512_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, int64_t item) {
     if (count > 512 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -23387,9 +22949,17 @@ typedef struct dmlops_plan_int_96 {
     int64_t items[96];
 } dmlops_plan_int_96;
 
+static inline void dmlops_plan_int_96_append(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t item) {
+    if (list->count < 96) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_96_insert(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t place, int64_t item) {
     if (list->count >= 96 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23406,7 +22976,7 @@ DMLOPS_CALLED void dmlops_plan_int_96_copy(dmlops_plan_int_96* to, const dmlops_
 DMLOPS_CALLED void dmlops_plan_int_96_extend(
     dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, const int64_t* items) {
     if (count > 96 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     if (count > 0) {
@@ -23417,7 +22987,7 @@ DMLOPS_CALLED void dmlops_plan_int_96_extend(
 
 DMLOPS_CALLED void dmlops_plan_int_96_fill(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, int64_t item) {
     if (count > 96 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
@@ -23516,9 +23086,17 @@ typedef struct dmlops_plan_Pass_32 {
     dmlops_plan_Pass items[32];
 } dmlops_plan_Pass_32;
 
+static inline void dmlops_plan_Pass_32_append(dmlops_planning* planning, dmlops_plan_Pass_32* list, const dmlops_plan_Pass* item) {
+    if (list->count < 32) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23537,9 +23115,17 @@ typedef struct dmlops_plan_SumsTile_32 {
     dmlops_plan_SumsTile items[32];
 } dmlops_plan_SumsTile_32;
 
+static inline void dmlops_plan_SumsTile_32_append(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, const dmlops_plan_SumsTile* item) {
+    if (list->count < 32) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23570,9 +23156,17 @@ typedef struct dmlops_plan_Dimension_16 {
     dmlops_plan_Dimension items[16];
 } dmlops_plan_Dimension_16;
 
+static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23602,9 +23196,17 @@ typedef struct dmlops_plan_Switch_8 {
     dmlops_plan_Switch items[8];
 } dmlops_plan_Switch_8;
 
+static inline void dmlops_plan_Switch_8_append(dmlops_planning* planning, dmlops_plan_Switch_8* list, const dmlops_plan_Switch* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Switch_8_insert(dmlops_planning* planning, dmlops_plan_Switch_8* list, int64_t place, const dmlops_plan_Switch* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23623,9 +23225,17 @@ typedef struct dmlops_plan_Number_32 {
     dmlops_plan_Number items[32];
 } dmlops_plan_Number_32;
 
+static inline void dmlops_plan_Number_32_append(dmlops_planning* planning, dmlops_plan_Number_32* list, const dmlops_plan_Number* item) {
+    if (list->count < 32) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23687,9 +23297,17 @@ typedef struct dmlops_plan_GatherLookup_8 {
     dmlops_plan_GatherLookup items[8];
 } dmlops_plan_GatherLookup_8;
 
+static inline void dmlops_plan_GatherLookup_8_append(dmlops_planning* planning, dmlops_plan_GatherLookup_8* list, const dmlops_plan_GatherLookup* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_GatherLookup_8_insert(dmlops_planning* planning, dmlops_plan_GatherLookup_8* list, int64_t place, const dmlops_plan_GatherLookup* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -23717,9 +23335,17 @@ typedef struct dmlops_plan_Loop_16 {
     dmlops_plan_Loop items[16];
 } dmlops_plan_Loop_16;
 
+static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
     if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -24017,9 +23643,17 @@ typedef struct dmlops_plan_ScatterLookup_8 {
     dmlops_plan_ScatterLookup items[8];
 } dmlops_plan_ScatterLookup_8;
 
+static inline void dmlops_plan_ScatterLookup_8_append(dmlops_planning* planning, dmlops_plan_ScatterLookup_8* list, const dmlops_plan_ScatterLookup* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_insert(dmlops_planning* planning, dmlops_plan_ScatterLookup_8* list, int64_t place, const dmlops_plan_ScatterLookup* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -24104,9 +23738,17 @@ typedef struct dmlops_plan_int_8_4 {
     dmlops_plan_int_8 items[4];
 } dmlops_plan_int_8_4;
 
+static inline void dmlops_plan_int_8_4_append(dmlops_planning* planning, dmlops_plan_int_8_4* list, const dmlops_plan_int_8* item) {
+    if (list->count < 4) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
 DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_plan_int_8_4* list, int64_t place, const dmlops_plan_int_8* item) {
     if (list->count >= 4 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }
     for (int64_t i = list->count++; i > place; --i) {
@@ -24118,6 +23760,449 @@ DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_
 DMLOPS_CALLED void dmlops_plan_int_8_4_copy(dmlops_plan_int_8_4* to, const dmlops_plan_int_8_4* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) {
+    record->is_double = 0;
+    record->tensors.count = 0;
+    record->kept_sizes.count = 0;
+    record->lists.count = 0;
+    record->elements.count = 0;
+    record->numbers.count = 0;
+    record->bounds.count = 0;
+    record->activations.count = 0;
+    record->factors.applies = 0;
+    record->factors.left.count = 0;
+    record->factors.right.count = 0;
+    record->factors.left_less.count = 0;
+    record->factors.right_less.count = 0;
+    record->factors.lessens_left = 0;
+    record->factors.lessens_right = 0;
+    record->factors.depth = 0;
+    record->factors.window.sizes.count = 0;
+    record->factors.window.groups = 0;
+    record->factors.window.axes.count = 0;
+    record->factors.window.left_first.count = 0;
+    record->factors.window.left_taps.count = 0;
+    record->factors.window.right_first.count = 0;
+    record->factors.window.right_steps.count = 0;
+    record->factors.window.right_taps.count = 0;
+    record->factors.window.right_divisors.count = 0;
+    record->sliding.places.count = 0;
+    record->sliding.sizes.count = 0;
+    record->sliding.axes.count = 0;
+    record->sliding.window.first.count = 0;
+    record->sliding.window.steps.count = 0;
+    record->sliding.window.taps.count = 0;
+    record->sliding.window.limits.count = 0;
+    record->sliding.counted.first.count = 0;
+    record->sliding.counted.steps.count = 0;
+    record->sliding.counted.taps.count = 0;
+    record->sliding.counted.limits.count = 0;
+    record->attention.query.tensor = 0;
+    record->attention.query.first.count = 0;
+    record->attention.query.batch.count = 0;
+    record->attention.query.head.count = 0;
+    record->attention.query.row.count = 0;
+    record->attention.query.element.count = 0;
+    record->attention.query.limits.count = 0;
+    record->attention.key.tensor = 0;
+    record->attention.key.first.count = 0;
+    record->attention.key.batch.count = 0;
+    record->attention.key.head.count = 0;
+    record->attention.key.row.count = 0;
+    record->attention.key.element.count = 0;
+    record->attention.key.limits.count = 0;
+    record->attention.value.tensor = 0;
+    record->attention.value.first.count = 0;
+    record->attention.value.batch.count = 0;
+    record->attention.value.head.count = 0;
+    record->attention.value.row.count = 0;
+    record->attention.value.element.count = 0;
+    record->attention.value.limits.count = 0;
+    record->attention.output.tensor = 0;
+    record->attention.output.first.count = 0;
+    record->attention.output.batch.count = 0;
+    record->attention.output.head.count = 0;
+    record->attention.output.row.count = 0;
+    record->attention.output.element.count = 0;
+    record->attention.output.limits.count = 0;
+    record->attention.key_before.tensor = 0;
+    record->attention.key_before.first.count = 0;
+    record->attention.key_before.batch.count = 0;
+    record->attention.key_before.head.count = 0;
+    record->attention.key_before.row.count = 0;
+    record->attention.key_before.element.count = 0;
+    record->attention.key_before.limits.count = 0;
+    record->attention.value_before.tensor = 0;
+    record->attention.value_before.first.count = 0;
+    record->attention.value_before.batch.count = 0;
+    record->attention.value_before.head.count = 0;
+    record->attention.value_before.row.count = 0;
+    record->attention.value_before.element.count = 0;
+    record->attention.value_before.limits.count = 0;
+    record->attention.key_stored.tensor = 0;
+    record->attention.key_stored.first.count = 0;
+    record->attention.key_stored.batch.count = 0;
+    record->attention.key_stored.head.count = 0;
+    record->attention.key_stored.row.count = 0;
+    record->attention.key_stored.element.count = 0;
+    record->attention.key_stored.limits.count = 0;
+    record->attention.value_stored.tensor = 0;
+    record->attention.value_stored.first.count = 0;
+    record->attention.value_stored.batch.count = 0;
+    record->attention.value_stored.head.count = 0;
+    record->attention.value_stored.row.count = 0;
+    record->attention.value_stored.element.count = 0;
+    record->attention.value_stored.limits.count = 0;
+    record->attention.shared = 0;
+    record->reduced.count = 0;
+    record->sums.count = 0;
+    record->separable.rank = 0;
+    record->separable.applies.count = 0;
+    record->covering.count = 0;
+    record->terms.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Map_empty(dmlops_plan_Map* record) {
+    record->is_aligned = 0;
+    record->over = 0;
+    record->single = 0;
+    record->blocked = 0;
+    record->tensors.count = 0;
+    record->switches.count = 0;
+    record->elements.count = 0;
+    record->scalars.count = 0;
+    record->arrays.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->indices.macro = NULL;
+    record->indices.buffer.member = 0;
+    record->indices.buffer.entry = 0;
+    record->indices.is_present = 0;
+    record->indices.bits = 0;
+    record->indices.is_float = 0;
+    record->indices.is_signed = 0;
+    record->indices.as_bits = 0;
+    record->indices.is_limited = 0;
+    record->indices.is_output = 0;
+    record->indices.is_held = 0;
+    record->indices.sizes.count = 0;
+    record->indices.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->input_bytes = 0;
+    record->indices_bytes = 0;
+    record->output_bytes = 0;
+    record->movement.strides.count = 0;
+    record->movement.steps.count = 0;
+    record->movement.lookups.count = 0;
+    record->movement.is_followed = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->coordinates.macro = NULL;
+    record->coordinates.buffer.member = 0;
+    record->coordinates.buffer.entry = 0;
+    record->coordinates.is_present = 0;
+    record->coordinates.bits = 0;
+    record->coordinates.is_float = 0;
+    record->coordinates.is_signed = 0;
+    record->coordinates.as_bits = 0;
+    record->coordinates.is_limited = 0;
+    record->coordinates.is_output = 0;
+    record->coordinates.is_held = 0;
+    record->coordinates.sizes.count = 0;
+    record->coordinates.strides.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
+    record->state.macro = NULL;
+    record->state.buffer.member = 0;
+    record->state.buffer.entry = 0;
+    record->state.is_present = 0;
+    record->state.bits = 0;
+    record->state.is_float = 0;
+    record->state.is_signed = 0;
+    record->state.as_bits = 0;
+    record->state.is_limited = 0;
+    record->state.is_output = 0;
+    record->state.is_held = 0;
+    record->state.sizes.count = 0;
+    record->state.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->next_state.macro = NULL;
+    record->next_state.buffer.member = 0;
+    record->next_state.buffer.entry = 0;
+    record->next_state.is_present = 0;
+    record->next_state.bits = 0;
+    record->next_state.is_float = 0;
+    record->next_state.is_signed = 0;
+    record->next_state.as_bits = 0;
+    record->next_state.is_limited = 0;
+    record->next_state.is_output = 0;
+    record->next_state.is_held = 0;
+    record->next_state.sizes.count = 0;
+    record->next_state.strides.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->axes.count = 0;
+    record->is_each = 0;
+    record->chooses = 0;
+    record->shifts = 0;
+    record->switches.count = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->axis = 0;
+    record->decreasing = 0;
+    record->exclusive = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Segments_empty(dmlops_plan_Segments* record) {
+    record->length = 0;
+    record->segment = 0;
+    record->source.start = 0;
+    record->source.step = 0;
+    record->target.start = 0;
+    record->target.step = 0;
+    record->is_exclusive = 0;
+    record->lines = 0;
+    record->items = 0;
+    record->vector = 0;
+    record->totals = 0;
+    record->started = 0;
+    record->waits = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->indices.macro = NULL;
+    record->indices.buffer.member = 0;
+    record->indices.buffer.entry = 0;
+    record->indices.is_present = 0;
+    record->indices.bits = 0;
+    record->indices.is_float = 0;
+    record->indices.is_signed = 0;
+    record->indices.as_bits = 0;
+    record->indices.is_limited = 0;
+    record->indices.is_output = 0;
+    record->indices.is_held = 0;
+    record->indices.sizes.count = 0;
+    record->indices.strides.count = 0;
+    record->updates.macro = NULL;
+    record->updates.buffer.member = 0;
+    record->updates.buffer.entry = 0;
+    record->updates.is_present = 0;
+    record->updates.bits = 0;
+    record->updates.is_float = 0;
+    record->updates.is_signed = 0;
+    record->updates.as_bits = 0;
+    record->updates.is_limited = 0;
+    record->updates.is_output = 0;
+    record->updates.is_held = 0;
+    record->updates.sizes.count = 0;
+    record->updates.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->movement.strides.count = 0;
+    record->movement.steps.count = 0;
+    record->movement.lookups.count = 0;
+    record->movement.is_followed = 0;
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
+    record->input.macro = NULL;
+    record->input.buffer.member = 0;
+    record->input.buffer.entry = 0;
+    record->input.is_present = 0;
+    record->input.bits = 0;
+    record->input.is_float = 0;
+    record->input.is_signed = 0;
+    record->input.as_bits = 0;
+    record->input.is_limited = 0;
+    record->input.is_output = 0;
+    record->input.is_held = 0;
+    record->input.sizes.count = 0;
+    record->input.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.as_bits = 0;
+    record->output.is_limited = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->indices.macro = NULL;
+    record->indices.buffer.member = 0;
+    record->indices.buffer.entry = 0;
+    record->indices.is_present = 0;
+    record->indices.bits = 0;
+    record->indices.is_float = 0;
+    record->indices.is_signed = 0;
+    record->indices.as_bits = 0;
+    record->indices.is_limited = 0;
+    record->indices.is_output = 0;
+    record->indices.is_held = 0;
+    record->indices.sizes.count = 0;
+    record->indices.strides.count = 0;
+    record->axis = 0;
+    record->count = 0;
+    record->largest = 0;
 }
 
 DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
@@ -24190,16 +24275,19 @@ static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
 
 static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* words, int64_t count) {
     uint32_t* to = &planning->next.constants[planning->next.constant_count];
+    uint64_t bits = 0;
     if (count > (int64_t)DMLOPS_MAX_CONSTANTS - (int64_t)planning->next.constant_count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
         return;
     }
     for (int64_t i = 0; i < count; ++i) {
+        to[i] = (uint32_t)words[i];
+        bits |= (uint64_t)words[i];
+    }
+    for (int64_t i = 0; bits > UINT32_MAX && i < count; ++i) {
         if (words[i] < 0 || words[i] > (int64_t)UINT32_MAX) {
             dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, words[i]);
-            return;
         }
-        to[i] = (uint32_t)words[i];
     }
     planning->next.constant_count += (uint32_t)count;
 }
@@ -24680,6 +24768,7 @@ DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output);
+DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result);
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
@@ -25192,7 +25281,7 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
         const int64_t step = inner->strides.items[each_2];
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
+        dmlops_plan_int_16_append(planning, &made_1, dmlops_multiply(inner->size, step));
     }
     return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
@@ -25200,24 +25289,22 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
 /* The same loops in the same order, merged as far as possible: none if there is only one coordinate. */
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 found;
-    found.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         if (loop->size > 1) {
-            if ((found.count > 0) && dmlops_plan_continues(planning, &found.items[dmlops_item(planning, -1,
-                found.count)], loop)) {
+            if ((result->count > 0) && dmlops_plan_continues(planning, &result->items[dmlops_item(planning, -1,
+                result->count)], loop)) {
                 dmlops_plan_Loop made_2;
-                made_2.size = dmlops_plan_times(planning, found.items[dmlops_item(planning, -1, found.count)].size,
+                made_2.size = dmlops_plan_times(planning, result->items[dmlops_item(planning, -1, result->count)].size,
                     loop->size);
                 dmlops_plan_int_16_copy(&made_2.strides, &loop->strides);
-                found.items[dmlops_item(planning, -1, found.count)] = made_2;
+                result->items[dmlops_item(planning, -1, result->count)] = made_2;
             } else {
-                dmlops_plan_Loop_16_insert(planning, &found, found.count, loop);
+                dmlops_plan_Loop_16_append(planning, result, loop);
             }
         }
     }
-    dmlops_plan_Loop_16_copy(result, &found);
     return;
 }
 
@@ -25225,24 +25312,22 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
    whose strides mean nothing. */
 DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* strides, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 order;
-    order.count = 0;
+    result->count = 0;
     int64_t single = 0;
     for (int64_t place = 0; place < sizes->count; ++place) {
         const int64_t size = sizes->items[place];
-        int64_t begin = order.count;
+        int64_t begin = result->count;
         if (size == 1) {
             begin = single;
             single = dmlops_add(single, 1);
         }
         while (planning->reason == DMLOPS_REASON_NONE && ((size > 1) && (begin > single) &&
-            (strides->items[dmlops_item(planning, order.items[dmlops_item(planning, dmlops_subtract(begin, 1),
-            order.count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
+            (strides->items[dmlops_item(planning, result->items[dmlops_item(planning, dmlops_subtract(begin, 1),
+            result->count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
             begin = dmlops_subtract(begin, 1);
         }
-        dmlops_plan_int_8_insert(planning, &order, begin, place);
+        dmlops_plan_int_8_insert(planning, result, begin, place);
     }
-    *result = order;
     return;
 }
 
@@ -25286,7 +25371,7 @@ DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
         const int64_t stride = loop->strides.items[each_2];
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
+        dmlops_plan_int_16_append(planning, &made_1, dmlops_multiply(step, stride));
     }
     result->size = dmlops_divide(loop->size, step);
     dmlops_plan_int_16_copy(&result->strides, &made_1);
@@ -25319,11 +25404,11 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < loop->strides.count; ++each_3) {
             const int64_t stride = loop->strides.items[each_3];
-            dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_modulo(stride, INT64_C(4294967296)));
+            dmlops_plan_int_16_append(planning, &made_2, dmlops_modulo(stride, INT64_C(4294967296)));
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, loop->size, &made_2, &made_4);
-        dmlops_plan_Dimension_16_insert(planning, result, result->count, &made_4);
+        dmlops_plan_Dimension_16_append(planning, result, &made_4);
     }
     return;
 }
@@ -25338,7 +25423,7 @@ DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_p
         made_2.count = 0;
         dmlops_plan_Dimension made_3;
         dmlops_plan_dimension(planning, size, &made_2, &made_3);
-        dmlops_plan_Dimension_16_insert(planning, result, result->count, &made_3);
+        dmlops_plan_Dimension_16_append(planning, result, &made_3);
     }
     return;
 }
@@ -25349,7 +25434,7 @@ DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, 
     dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, stride);
+        dmlops_plan_int_16_append(planning, &made_1, stride);
     }
     result->size = 1;
     dmlops_plan_int_16_copy(&result->strides, &made_1);
@@ -25414,13 +25499,13 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
             made_1.count = 0;
             for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
                 const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-                dmlops_plan_int_16_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
-                    place, tensor->strides.count)]);
+                dmlops_plan_int_16_append(planning, &made_1, tensor->strides.items[dmlops_item(planning, place,
+                    tensor->strides.count)]);
             }
             dmlops_plan_Loop made_3;
             made_3.size = size;
             dmlops_plan_int_16_copy(&made_3.strides, &made_1);
-            dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+            dmlops_plan_Loop_16_append(planning, &loops, &made_3);
         }
     }
     dmlops_plan_Loop_16 made_4;
@@ -25429,7 +25514,7 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     if (loops.count == 0) {
         dmlops_plan_Loop made_5;
         dmlops_plan_lone(planning, tensors->count, 1, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
     return;
@@ -25482,10 +25567,10 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_64_extend(planning, &limits, view->limits.count, view->limits.items);
     dmlops_plan_int_8_4 steps;
     steps.count = 0;
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->batch);
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->head);
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->row);
-    dmlops_plan_int_8_4_insert(planning, &steps, steps.count, &view->element);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->batch);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->head);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->row);
+    dmlops_plan_int_8_4_append(planning, &steps, &view->element);
     for (int64_t d = 0; d < limits.count; ++d) {
         const int64_t limit = limits.items[d];
         int64_t least = view->first.items[dmlops_item(planning, d, view->first.count)];
@@ -25513,14 +25598,13 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result) {
     result->count = 0;
-    dmlops_plan_int_64_insert(planning, result, result->count, dmlops_plan_offset_of(planning, &view->first,
-        &tensor->strides));
-    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 0, sizes->count)] >
-        1) ? dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
-    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 1, sizes->count)] >
-        1) ? dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
-    dmlops_plan_int_64_insert(planning, result, result->count, (sizes->items[dmlops_item(planning, 2, sizes->count)] >
-        1) ? dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
+    dmlops_plan_int_64_append(planning, result, dmlops_plan_offset_of(planning, &view->first, &tensor->strides));
+    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ?
+        dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
+    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ?
+        dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
+    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ?
+        dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
     return;
 }
 
@@ -25624,10 +25708,10 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result) {
     result->count = 0;
-    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, result, result->count, rows);
-    dmlops_plan_int_8_insert(planning, result, result->count, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    dmlops_plan_int_8_append(planning, result, rows);
+    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 3, sizes->count)]);
     return;
 }
 
@@ -25639,7 +25723,7 @@ DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_
     for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
         const int64_t place = view->first.items[each_1];
         const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
-        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(begin, step)));
+        dmlops_plan_int_8_append(planning, &first, dmlops_add(place, dmlops_multiply(begin, step)));
     }
     *result = *view;
     result->first = first;
@@ -25712,11 +25796,11 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
         sizes->count)], begin));
     dmlops_plan_int_64 found;
     found.count = 0;
-    dmlops_plan_int_64_insert(planning, &found, found.count, dmlops_subtract(first, dmlops_multiply(begin, row)));
-    dmlops_plan_int_64_insert(planning, &found, found.count, dmlops_plan_times(planning, head,
-        sizes->items[dmlops_item(planning, 1, sizes->count)]));
-    dmlops_plan_int_64_insert(planning, &found, found.count, head);
-    dmlops_plan_int_64_insert(planning, &found, found.count, row);
+    dmlops_plan_int_64_append(planning, &found, dmlops_subtract(first, dmlops_multiply(begin, row)));
+    dmlops_plan_int_64_append(planning, &found, dmlops_plan_times(planning, head, sizes->items[dmlops_item(planning, 1,
+        sizes->count)]));
+    dmlops_plan_int_64_append(planning, &found, head);
+    dmlops_plan_int_64_append(planning, &found, row);
     if (source != -1) {
         dmlops_plan_int_64 made_1;
         dmlops_plan_rows_in(planning, view, &tensors->items[dmlops_item(planning, source, tensors->count)], sizes,
@@ -25726,7 +25810,7 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
     result->count = 0;
     for (int64_t each_2 = 0; each_2 < found.count; ++each_2) {
         const int64_t place = found.items[each_2];
-        dmlops_plan_int_64_insert(planning, result, result->count, dmlops_modulo(place, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, result, dmlops_modulo(place, INT64_C(4294967296)));
     }
     return;
 }
@@ -25746,51 +25830,49 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     const dmlops_plan_int_8 * means = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t begin = sources->begin;
     int64_t none = 0;
-    dmlops_plan_int_64 places;
-    places.count = 0;
+    result->count = 0;
     dmlops_plan_int_64 made_1;
     dmlops_plan_place_of(planning, &views->query, sources->query, tensors, query, dmlops_multiply(each,
         firsts->items[dmlops_item(planning, attention->query, firsts->count)]), none, &made_1);
-    dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
+    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, begin);
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
-    dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
+    dmlops_plan_int_64_append(planning, &made_2, begin);
+    dmlops_plan_int_64_append(planning, &made_2, 0);
+    dmlops_plan_int_64_append(planning, &made_2, 0);
+    dmlops_plan_int_64_append(planning, &made_2, 0);
+    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
     dmlops_plan_int_64 made_3;
     dmlops_plan_place_of(planning, &views->key, sources->key, tensors, key, dmlops_multiply(each,
         firsts->items[dmlops_item(planning, attention->key, firsts->count)]), begin, &made_3);
-    dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
+    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
     dmlops_plan_int_64 made_4;
     dmlops_plan_place_of(planning, &views->key_before, sources->key_before, tensors, key, 0, none, &made_4);
-    dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
+    dmlops_plan_int_64_extend(planning, result, made_4.count, made_4.items);
     dmlops_plan_int_64 made_5;
     dmlops_plan_place_of(planning, &views->value, sources->value, tensors, value, dmlops_multiply(each,
         firsts->items[dmlops_item(planning, attention->value, firsts->count)]), begin, &made_5);
-    dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
+    dmlops_plan_int_64_extend(planning, result, made_5.count, made_5.items);
     dmlops_plan_int_64 made_6;
     dmlops_plan_place_of(planning, &views->value_before, sources->value_before, tensors, value, 0, none, &made_6);
-    dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
+    dmlops_plan_int_64_extend(planning, result, made_6.count, made_6.items);
     dmlops_plan_int_64 made_7;
     dmlops_plan_place_of(planning, &views->output, sources->output, tensors, means, firsts->items[dmlops_item(planning,
         attention->target, firsts->count)], none, &made_7);
-    dmlops_plan_int_64_extend(planning, &places, made_7.count, made_7.items);
+    dmlops_plan_int_64_extend(planning, result, made_7.count, made_7.items);
     dmlops_plan_int_64 made_8;
     made_8.count = 0;
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, dmlops_divide(first_part, 4));
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
-    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
-    dmlops_plan_int_64_extend(planning, &places, made_8.count, made_8.items);
+    dmlops_plan_int_64_append(planning, &made_8, dmlops_divide(first_part, 4));
+    dmlops_plan_int_64_append(planning, &made_8, 0);
+    dmlops_plan_int_64_append(planning, &made_8, 0);
+    dmlops_plan_int_64_append(planning, &made_8, 0);
+    dmlops_plan_int_64_extend(planning, result, made_8.count, made_8.items);
     dmlops_plan_int_64 made_9;
     dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, key, 0, none, &made_9);
-    dmlops_plan_int_64_extend(planning, &places, made_9.count, made_9.items);
+    dmlops_plan_int_64_extend(planning, result, made_9.count, made_9.items);
     dmlops_plan_int_64 made_10;
     dmlops_plan_place_of(planning, &views->value_stored, sources->value_stored, tensors, value, 0, none, &made_10);
-    dmlops_plan_int_64_extend(planning, &places, made_10.count, made_10.items);
-    dmlops_plan_int_64_copy(result, &places);
+    dmlops_plan_int_64_extend(planning, result, made_10.count, made_10.items);
     return;
 }
 
@@ -26342,13 +26424,11 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
 /* The sizes of what is written at once: a single step of a recurrence. */
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 step;
-    step.count = 0;
+    result->count = 0;
     for (int64_t d = 0; d < sizes->count; ++d) {
         const int64_t size = sizes->items[d];
-        dmlops_plan_int_8_insert(planning, &step, step.count, (is_along && (d == 0)) ? 1 : size);
+        dmlops_plan_int_8_append(planning, result, (is_along && (d == 0)) ? 1 : size);
     }
-    *result = step;
     return;
 }
 
@@ -26639,26 +26719,22 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
 /* A list of integers as words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
         const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_insert(planning, &words, words.count, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
+        dmlops_plan_int_8_append(planning, result, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
             dmlops_plan_counted(planning, entry));
     }
-    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, words.count), 0);
-    *result = words;
+    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, result->count), 0);
     return;
 }
 
 /* Words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
-    dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
-    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
-    *result = words;
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, entries->count, entries->items);
+    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, entries->count), 0);
     return;
 }
 
@@ -26717,8 +26793,7 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
 /* Defines the macros and binds the resources of tensors; returns their sizes and strides as words. */
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
-    dmlops_plan_int_512 lists;
-    lists.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
         dmlops_plan_define_tensor(planning, tensor);
@@ -26732,24 +26807,22 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
         }
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_STRIDES_LENGTH"), tensor->strides.count);
-        dmlops_plan_int_512_extend(planning, &lists, tensor->sizes.count, tensor->sizes.items);
-        dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->sizes.count), 0);
-        dmlops_plan_int_512_extend(planning, &lists, tensor->strides.count, tensor->strides.items);
-        dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->strides.count), 0);
+        dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
+        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
+        dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
+        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
         dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
         }
     }
-    dmlops_plan_int_512_copy(result, &lists);
     return;
 }
 
 /* The words of fused activations, and a bit mask of their kinds. */
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
-    dmlops_plan_int_32 words;
-    words.count = 0;
+    result->words.count = 0;
     int64_t kinds = 0;
     for (int64_t each_1 = 0; each_1 < told->activations.count; ++each_1) {
         const dmlops_plan_Activation* activation = &told->activations.items[each_1];
@@ -26766,15 +26839,14 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
             memset(result, 0, sizeof *result);
             return;
         }
-        dmlops_plan_int_32_insert(planning, &words, words.count, activation->kind);
-        dmlops_plan_int_32_insert(planning, &words, words.count, activation->parameter0);
-        dmlops_plan_int_32_insert(planning, &words, words.count, activation->parameter1);
-        dmlops_plan_int_32_insert(planning, &words, words.count, 0);
+        dmlops_plan_int_32_append(planning, &result->words, activation->kind);
+        dmlops_plan_int_32_append(planning, &result->words, activation->parameter0);
+        dmlops_plan_int_32_append(planning, &result->words, activation->parameter1);
+        dmlops_plan_int_32_append(planning, &result->words, 0);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (words.count < 4))) {
-        dmlops_plan_int_32_insert(planning, &words, words.count, 0);
+    while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (result->words.count < 4))) {
+        dmlops_plan_int_32_append(planning, &result->words, 0);
     }
-    dmlops_plan_int_32_copy(&result->words, &words);
     result->kinds = kinds;
     return;
 }
@@ -26787,8 +26859,7 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
     int64_t bits = told->is_double ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("REAL_BITS"), bits);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("REAL_VALUE"), dmlops_plan_value_type(planning, bits, 1, 1));
-    dmlops_plan_int_512 lists;
-    dmlops_plan_tell_tensors(planning, told, stand_in, &lists);
+    dmlops_plan_tell_tensors(planning, told, stand_in, &result->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
@@ -26801,7 +26872,7 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_1;
         dmlops_plan_eight(planning, &sizes, &made_1);
-        dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
+        dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
     }
     for (int64_t place = 0; place < told->bounds.count; ++place) {
         const int64_t bound = told->bounds.items[place];
@@ -26819,18 +26890,19 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         if (((shader->float_lists >> place) & 1) == 1) {
             dmlops_plan_int_8 made_2;
             dmlops_plan_padded(planning, listed, &made_2);
-            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+            dmlops_plan_int_512_extend(planning, &result->lists, made_2.count, made_2.items);
         } else {
             dmlops_plan_int_8 made_3;
             dmlops_plan_eight(planning, listed, &made_3);
-            dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+            dmlops_plan_int_512_extend(planning, &result->lists, made_3.count, made_3.items);
         }
     }
     for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
         const int64_t divisors = shader->divisors.items[each_4];
         for (int64_t d = 0; d < 8; ++d) {
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_plan_reciprocal(planning,
-                lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d), lists.count)]));
+            dmlops_plan_int_512_append(planning, &result->lists, dmlops_plan_reciprocal(planning,
+                result->lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d),
+                result->lists.count)]));
         }
     }
     dmlops_plan_Fused fused;
@@ -26839,20 +26911,17 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_divide(fused.words.count, 4));
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
-    dmlops_plan_int_64 scalars;
-    scalars.count = 0;
+    result->scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < firsts->count; ++each_5) {
         const int64_t first = firsts->items[each_5];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
+        dmlops_plan_int_64_append(planning, &result->scalars, dmlops_plan_counted(planning, first));
     }
     for (int64_t place = 0; place < told->numbers.count; ++place) {
         const int64_t number = told->numbers.items[place];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, (((shader->float_numbers >> place) & 1) == 1) ?
-            number : dmlops_plan_counted(planning, number));
+        dmlops_plan_int_64_append(planning, &result->scalars, (((shader->float_numbers >> place) & 1) == 1) ? number :
+            dmlops_plan_counted(planning, number));
     }
-    dmlops_plan_int_512_copy(&result->lists, &lists);
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
-    dmlops_plan_int_64_copy(&result->scalars, &scalars);
     return;
 }
 
@@ -26931,6 +27000,17 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
     return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
 }
 
+/* Whether the taps come in the order in which they lie on the right factor. */
+DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    int made_1 = 1;
+    for (int64_t each_2 = 0; each_2 < window->right_first.count; ++each_2) {
+        const int64_t first = window->right_first.items[each_2];
+        const int64_t tap = window->right_taps.items[dmlops_item(planning, each_2, window->right_taps.count)];
+        made_1 = made_1 && (tap >= first);
+    }
+    return made_1;
+}
+
 /* The same window with its taps in the order in which they lie on the right factor. */
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result) {
@@ -26953,17 +27033,15 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
         int64_t moved = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d, window->sizes.count)],
             1) : 0;
         int64_t way = (tap < 0) ? -1 : 1;
-        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(moved, tap)));
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_add(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
-            dmlops_multiply(moved, tap)));
-        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_add(first.items[dmlops_item(planning, d,
-            first.count)], dmlops_multiply(way, tap)));
-        dmlops_plan_int_8_insert(planning, &left_first, left_first.count,
-            dmlops_add(window->left_first.items[dmlops_item(planning, d, window->left_first.count)],
-            dmlops_multiply(moved, left_tap)));
-        dmlops_plan_int_8_insert(planning, &left_taps, left_taps.count,
-            dmlops_add(left_first.items[dmlops_item(planning, d, left_first.count)], dmlops_multiply(way, left_tap)));
+        dmlops_plan_int_8_append(planning, &first, dmlops_add(place, dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_append(planning, &steps, dmlops_add(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_append(planning, &taps, dmlops_add(first.items[dmlops_item(planning, d, first.count)],
+            dmlops_multiply(way, tap)));
+        dmlops_plan_int_8_append(planning, &left_first, dmlops_add(window->left_first.items[dmlops_item(planning, d,
+            window->left_first.count)], dmlops_multiply(moved, left_tap)));
+        dmlops_plan_int_8_append(planning, &left_taps, dmlops_add(left_first.items[dmlops_item(planning, d,
+            left_first.count)], dmlops_multiply(way, left_tap)));
     }
     *result = *window;
     result->left_first = left_first;
@@ -26978,10 +27056,9 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8 nothing;
-    dmlops_plan_padded(planning, &made_1, &nothing);
+    dmlops_plan_padded(planning, &made_1, &result->sizes);
     dmlops_plan_Side side;
-    side.steps = nothing;
+    side.steps = result->sizes;
     side.depth = 0;
     side.matrix = 0;
     side.is_along = 0;
@@ -26990,7 +27067,6 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
     made_2.is_even = 1;
     made_2.step = 0;
     result->is_worth = 0;
-    result->sizes = nothing;
     result->row_axis = -1;
     result->column_axis = -1;
     result->rows = 1;
@@ -27027,8 +27103,7 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8 steps;
-    dmlops_plan_padded(planning, &made_1, &steps);
+    dmlops_plan_padded(planning, &made_1, &result->steps);
     int64_t step = 0;
     for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
         const int64_t place = places->items[each_2];
@@ -27037,22 +27112,21 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
             step = dmlops_add(step, stride);
         } else {
             if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
-                steps.items[dmlops_item(planning, place, steps.count)] = dmlops_add(steps.items[dmlops_item(planning,
-                    place, steps.count)], stride);
+                result->steps.items[dmlops_item(planning, place, result->steps.count)] =
+                    dmlops_add(result->steps.items[dmlops_item(planning, place, result->steps.count)], stride);
             }
         }
     }
-    int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
-        steps.items[dmlops_item(planning, axis, steps.count)]));
+    int is_along = (step == 1) || ((result->steps.items[dmlops_item(planning, axis, result->steps.count)] != 1) &&
+        (step < result->steps.items[dmlops_item(planning, axis, result->steps.count)]));
     dmlops_plan_Side made_3;
-    made_3.steps = steps;
+    made_3.steps = result->steps;
     made_3.depth = step;
     made_3.matrix = 0;
     made_3.is_along = is_along;
     made_3.vector = 1;
     int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
         sizes->count)], depth, 4);
-    result->steps = steps;
     result->depth = step;
     result->matrix = 0;
     result->is_along = is_along;
@@ -27114,21 +27188,19 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
 /* The sizes of the output, or of its largest phase, with 1 along some dimensions. */
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, output->sizes.count, output->sizes.items);
     for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
         const int64_t axis = ones->items[each_1];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] = 1;
+        result->items[dmlops_item(planning, axis, result->count)] = 1;
     }
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
         int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] = dmlops_plan_ceil_div(planning,
-            sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
+        result->items[dmlops_item(planning, axis, result->count)] = dmlops_plan_ceil_div(planning,
+            result->items[dmlops_item(planning, axis, result->count)], divisor);
     }
-    dmlops_plan_int_8_fill(planning, &sizes, dmlops_subtract(8, output->sizes.count), 0);
-    *result = sizes;
+    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, output->sizes.count), 0);
     return;
 }
 
@@ -27195,8 +27267,8 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     int is_down = dmlops_plan_is_stored_down(planning, told, shader, row_axis, rows, run);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, column_axis);
+    dmlops_plan_int_8_append(planning, &made_1, row_axis);
+    dmlops_plan_int_8_append(planning, &made_1, column_axis);
     dmlops_plan_int_8 made_2;
     dmlops_plan_boxed(planning, output, &made_1, &factors->window, &made_2);
     dmlops_plan_Side made_3;
@@ -27276,13 +27348,12 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int64_t groups = dmlops_max(window->groups, 1);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
-    dmlops_plan_int_8 sizes;
-    dmlops_plan_boxed(planning, output, &made_1, window, &sizes);
+    dmlops_plan_int_8_append(planning, &made_1, row_axis);
+    dmlops_plan_boxed(planning, output, &made_1, window, &result->sizes);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = 1;
-    for (int64_t each_2 = 0; each_2 < sizes.count; ++each_2) {
-        const int64_t size = sizes.items[each_2];
+    for (int64_t each_2 = 0; each_2 < result->sizes.count; ++each_2) {
+        const int64_t size = result->sizes.items[each_2];
         columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
     }
     int64_t depth = dmlops_plan_sum_depth(planning, told);
@@ -27304,14 +27375,13 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         left->strides.count)];
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    dmlops_plan_TapStep tap;
-    dmlops_plan_tap_step(planning, window, left, &tap);
+    dmlops_plan_tap_step(planning, window, left, &result->tap);
     dmlops_plan_int_64 others;
     others.count = 0;
-    dmlops_plan_int_64_insert(planning, &others, others.count, row_step);
-    dmlops_plan_int_64_insert(planning, &others, others.count, tap.step);
-    dmlops_plan_int_64_insert(planning, &others, others.count, dmlops_plan_first_of(planning, window, left));
-    dmlops_plan_int_64_insert(planning, &others, others.count, matrix_step);
+    dmlops_plan_int_64_append(planning, &others, row_step);
+    dmlops_plan_int_64_append(planning, &others, result->tap.step);
+    dmlops_plan_int_64_append(planning, &others, dmlops_plan_first_of(planning, window, left));
+    dmlops_plan_int_64_append(planning, &others, matrix_step);
     int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
     for (int64_t each_4 = 0; each_4 < others.count; ++each_4) {
         const int64_t other = others.items[each_4];
@@ -27341,7 +27411,6 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_8.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
-    result->sizes = sizes;
     result->row_axis = row_axis;
     result->column_axis = -1;
     result->rows = rows;
@@ -27352,7 +27421,6 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->count = count;
     result->left = made_6;
     result->right = made_8;
-    result->tap = tap;
     return;
 }
 
@@ -27431,7 +27499,7 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, (d == axis) ? stride : 0);
+        dmlops_plan_int_8_append(planning, &made_1, (d == axis) ? stride : 0);
     }
     dmlops_plan_padded(planning, &made_1, result);
     return;
@@ -27501,8 +27569,7 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    dmlops_plan_int_96 words;
-    words.count = 0;
+    result->count = 0;
     if (window->sizes.count > 0) {
         int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
         dmlops_plan_int_8 strides;
@@ -27510,14 +27577,13 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
         for (int64_t d = 0; d < right->strides.count; ++d) {
             const int64_t stride = right->strides.items[d];
             if (d >= behind) {
-                dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+                dmlops_plan_int_8_append(planning, &strides, stride);
             }
         }
         dmlops_plan_int_96 made_1;
         dmlops_plan_strided_words(planning, told, shader, &strides, &made_1);
-        dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
+        dmlops_plan_int_96_extend(planning, result, made_1.count, made_1.items);
     }
-    dmlops_plan_int_96_copy(result, &words);
     return;
 }
 
@@ -27542,14 +27608,14 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     left_steps.count = 0;
     for (int64_t d = 0; d < window->right_first.count; ++d) {
         const int64_t first = window->right_first.items[d];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
-        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, window, d));
-        dmlops_plan_int_8_insert(planning, &taps, taps.count,
+        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], first));
+        dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
+        dmlops_plan_int_8_append(planning, &taps,
             dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
             window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
             window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        dmlops_plan_int_8_insert(planning, &left_steps, left_steps.count,
+        dmlops_plan_int_8_append(planning, &left_steps,
             dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
             window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
             left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
@@ -27559,29 +27625,27 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     for (int64_t d = 0; d < right->sizes.count; ++d) {
         const int64_t size = right->sizes.items[d];
         if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+            dmlops_plan_int_8_append(planning, &limits, size);
         }
     }
-    dmlops_plan_int_96 words;
-    words.count = 0;
+    result->count = 0;
     dmlops_plan_int_8_16 lists;
     lists.count = 0;
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->sizes);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_first);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, strides);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_divisors);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
+    dmlops_plan_int_8_16_append(planning, &lists, &steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &taps);
+    dmlops_plan_int_8_16_append(planning, &lists, &limits);
+    dmlops_plan_int_8_16_append(planning, &lists, strides);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
+    dmlops_plan_int_8_16_append(planning, &lists, &periods);
+    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
     for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
         const dmlops_plan_int_8* entries = &lists.items[each_1];
         dmlops_plan_int_8 made_2;
         dmlops_plan_eight(planning, entries, &made_2);
-        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
+        dmlops_plan_int_96_extend(planning, result, made_2.count, made_2.items);
     }
-    dmlops_plan_int_96_copy(result, &words);
     return;
 }
 
@@ -27595,13 +27659,12 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     if (factors->window.sizes.count > 0) {
         dmlops_plan_int_64 made_1;
         made_1.count = 0;
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, factors->depth);
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_plan_element_count(planning,
-            &factors->window.sizes));
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_modulo(first, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, &made_1, factors->depth);
+        dmlops_plan_int_64_append(planning, &made_1, dmlops_plan_element_count(planning, &factors->window.sizes));
+        dmlops_plan_int_64_append(planning, &made_1, dmlops_modulo(first, INT64_C(4294967296)));
         dmlops_plan_int_64_copy(&tap, &made_1);
-        dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->tap.step, INT64_C(4294967296)));
-        dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->tap.step, INT64_C(4294967296)));
+        dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
     dmlops_plan_tapped_params(planning, told, shader, found, common, groups, &tap, result);
     return;
@@ -27617,13 +27680,13 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
         const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_modulo(step, INT64_C(4294967296)));
+        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
     }
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
     for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
         const int64_t step = found->right.steps.items[each_4];
-        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
+        dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
     }
     result->sizes = found->sizes;
     result->leftSteps = made_1;
@@ -27664,15 +27727,14 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
-    dmlops_plan_int_64 firsts;
-    firsts.count = 0;
+    result->firsts.count = 0;
     int64_t words = (shader->sums.count > 0) ? 4 : 0;
     if (shader->totals.number != -1) {
         words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
     }
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
-        dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
+        dmlops_plan_int_64_append(planning, &result->firsts, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
             dmlops_plan_int_8 made_1;
@@ -27686,7 +27748,6 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
-    dmlops_plan_int_64_copy(&result->firsts, &firsts);
     result->words = words;
     return;
 }
@@ -27694,14 +27755,12 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
 /* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 left;
-    left.count = 0;
-    dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
     if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
-        left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
+        result->items[dmlops_item(planning, 2, result->count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
             sizes->count)], sources->begin);
     }
-    *result = left;
     return;
 }
 
@@ -28024,8 +28083,7 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
+    result->count = 0;
     for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
         int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
             right->sizes.count)], told->factors.depth));
@@ -28033,9 +28091,8 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
             const int64_t size = right->sizes.items[later];
             stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
         }
-        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        dmlops_plan_int_8_append(planning, result, stride);
     }
-    *result = strides;
     return;
 }
 
@@ -28201,11 +28258,11 @@ DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const d
     int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
     dmlops_plan_int_64 tap;
     tap.count = 0;
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, order->padded);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, places);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, sums_words));
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
-    dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
+    dmlops_plan_int_64_append(planning, &tap, order->padded);
+    dmlops_plan_int_64_append(planning, &tap, places);
+    dmlops_plan_int_64_append(planning, &tap, dmlops_multiply(4, sums_words));
+    dmlops_plan_int_64_append(planning, &tap, 0);
+    dmlops_plan_int_64_append(planning, &tap, made->left.matrix);
     dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups, &tap, result);
     return;
 }
@@ -28300,8 +28357,7 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, vector),
         vector);
     int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
+    result->steps.count = 0;
     for (int64_t d = 0; d < found->sizes.count; ++d) {
         int64_t stride = matrix;
         for (int64_t later = 0; later < found->sizes.count; ++later) {
@@ -28311,9 +28367,8 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
         if (d == axis) {
             stride = side->is_along ? pitch : 1;
         }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
+        dmlops_plan_int_8_append(planning, &result->steps, stride);
     }
-    result->steps = steps;
     result->depth = side->is_along ? 1 : pitch;
     result->matrix = matrix;
     result->is_along = side->is_along;
@@ -28772,7 +28827,7 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, item);
+        dmlops_plan_Pass_32_append(planning, &made_1, item);
     }
     return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
@@ -28809,8 +28864,7 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
     int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
         sources->key_stored, sources->key_stored);
     written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
-    dmlops_plan_Pass_32 passes;
-    passes.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if (one->number == attention->number) {
@@ -28821,19 +28875,18 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
             made_2.writes = writes;
             made_2.outputs = written;
             made_2.reads = reads;
-            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
+            dmlops_plan_Pass_32_append(planning, result, &made_2);
         } else {
             if ((one->outputs & written) != 0) {
                 dmlops_plan_Pass made_3;
                 made_3 = *one;
                 made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
-                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_3);
+                dmlops_plan_Pass_32_append(planning, result, &made_3);
             } else {
-                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+                dmlops_plan_Pass_32_append(planning, result, one);
             }
         }
     }
-    dmlops_plan_Pass_32_copy(result, &passes);
     return;
 }
 
@@ -28846,12 +28899,10 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t sour
 /* The sizes of a tensor of which each thread computes that many elements along one dimension. */
 DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
     int64_t lanes, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 shape;
-    shape.count = 0;
-    dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
-    shape.items[dmlops_item(planning, apart, shape.count)] = dmlops_plan_ceil_div(planning,
-        shape.items[dmlops_item(planning, apart, shape.count)], lanes);
-    *result = shape;
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
+    result->items[dmlops_item(planning, apart, result->count)] = dmlops_plan_ceil_div(planning,
+        result->items[dmlops_item(planning, apart, result->count)], lanes);
     return;
 }
 
@@ -28896,17 +28947,15 @@ DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlop
 /* What shaders are told of the tables, which start at word `first` of scratch. */
 DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const dmlops_plan_Selection* selection,
     int64_t first, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 told;
-    told.count = 0;
-    dmlops_plan_int_8_insert(planning, &told, told.count, first);
-    dmlops_plan_int_8_insert(planning, &told, told.count, selection->rows);
-    dmlops_plan_int_8_insert(planning, &told, told.count, selection->blocks);
-    dmlops_plan_int_8_insert(planning, &told, told.count, selection->coordinates);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
-    dmlops_plan_int_8_insert(planning, &told, told.count, 0);
-    *result = told;
+    result->count = 0;
+    dmlops_plan_int_8_append(planning, result, first);
+    dmlops_plan_int_8_append(planning, result, selection->rows);
+    dmlops_plan_int_8_append(planning, result, selection->blocks);
+    dmlops_plan_int_8_append(planning, result, selection->coordinates);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
     return;
 }
 
@@ -28927,7 +28976,7 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     every.count = 0;
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_insert(planning, &every, every.count, item);
+        dmlops_plan_Pass_32_append(planning, &every, item);
     }
     int64_t there = dmlops_plan_present(planning, &told->tensors);
     int64_t led = dmlops_plan_leading(planning, &every, there);
@@ -28985,7 +29034,7 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     for (int64_t each_11 = 0; each_11 < every.count; ++each_11) {
         const dmlops_plan_Pass* one = &every.items[each_11];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+            dmlops_plan_Pass_32_append(planning, &passes, one);
         }
     }
     if (shader->sums.count > 0) {
@@ -29000,20 +29049,18 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
             const dmlops_plan_Pass* one = &passes.items[each_14];
             dmlops_plan_Pass made_15;
             dmlops_plan_with_totals(planning, shader, one, &made_15);
-            dmlops_plan_Pass_32_insert(planning, &made_13, made_13.count, &made_15);
+            dmlops_plan_Pass_32_append(planning, &made_13, &made_15);
         }
         dmlops_plan_Pass_32_copy(&passes, &made_13);
     }
-    dmlops_plan_SumsTile_32 tiles;
-    tiles.count = 0;
+    result->tiles.count = 0;
     for (int64_t each_16 = 0; each_16 < passes.count; ++each_16) {
         const dmlops_plan_Pass* one = &passes.items[each_16];
         dmlops_plan_SumsTile made_17;
         dmlops_plan_shared_tile(planning, told, shader, one, &made_17);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_17);
+        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_17);
     }
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
-    dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
     result->wanted = wanted;
     result->led = led;
     result->halves = halves;
@@ -29071,14 +29118,13 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result) {
-    dmlops_plan_Pass_32 passes;
-    passes.count = 0;
+    result->count = 0;
     int64_t written = 0;
     for (int64_t each_1 = 0; each_1 < needed->count; ++each_1) {
         const dmlops_plan_Pass* one = &needed->items[each_1];
         int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
         if (place == -1) {
-            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+            dmlops_plan_Pass_32_append(planning, result, one);
         } else {
             if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
                 const dmlops_plan_SumsPass * sums = &shader->sums.items[dmlops_item(planning, place,
@@ -29089,11 +29135,10 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
                 made_2.number = sums->number;
                 made_2.writes = sums->writes;
                 made_2.reads = sums->reads;
-                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
+                dmlops_plan_Pass_32_append(planning, result, &made_2);
             }
         }
     }
-    dmlops_plan_Pass_32_copy(result, &passes);
     return;
 }
 
@@ -29404,7 +29449,7 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < dmlops_clip(last, tensor->strides.count); ++each_2) {
         const int64_t item = tensor->strides.items[each_2];
-        dmlops_plan_int_64_insert(planning, &made_1, made_1.count, item);
+        dmlops_plan_int_64_append(planning, &made_1, item);
     }
     dmlops_plan_int_64_extend(planning, &others, made_1.count, made_1.items);
     int64_t vector = dmlops_plan_vector_width(planning, tensor->bits, tensor->sizes.items[dmlops_item(planning, last,
@@ -29435,12 +29480,10 @@ DMLOPS_CALLED int dmlops_plan_are_quarters_worth(dmlops_planning* planning, cons
 /* The sizes of a tensor in words of four elements. */
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
-    dmlops_plan_int_8_extend(planning, &words, sizes->count, sizes->items);
-    words.items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), words.count)] =
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
+    result->items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), result->count)] =
         dmlops_divide(sizes->items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), sizes->count)], 4);
-    *result = words;
     return;
 }
 
@@ -29497,7 +29540,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     rest.number = dmlops_add(one->number, 1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
+    dmlops_plan_int_8_append(planning, &made_2, 1);
     dmlops_plan_Threads made_3;
     made_3.threads = threads;
     made_3.in_group = threads;
@@ -29514,8 +29557,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     for (int64_t place = 0; place < 2; ++place) {
         dmlops_plan_int_8 table;
         table.count = 0;
-        dmlops_plan_int_8_insert(planning, &table, table.count, (place == 1) ? selection->blocks : selection->rows);
-        dmlops_plan_int_8_insert(planning, &table, table.count, selection->coordinates);
+        dmlops_plan_int_8_append(planning, &table, (place == 1) ? selection->blocks : selection->rows);
+        dmlops_plan_int_8_append(planning, &table, selection->coordinates);
         dmlops_plan_Pass finding;
         finding = *one;
         finding.number = dmlops_add(selected->number, place);
@@ -29641,7 +29684,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
         const int64_t place = order.items[each_1];
         if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
-            dmlops_plan_int_64_insert(planning, &outer, outer.count, output->strides.items[dmlops_item(planning, place,
+            dmlops_plan_int_64_append(planning, &outer, output->strides.items[dmlops_item(planning, place,
                 output->strides.count)]);
         }
     }
@@ -29658,17 +29701,17 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
         row.count = 0;
         for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
-            dmlops_plan_int_16_insert(planning, &row, row.count, tensor->strides.items[dmlops_item(planning, place,
+            dmlops_plan_int_16_append(planning, &row, tensor->strides.items[dmlops_item(planning, place,
                 tensor->strides.count)]);
         }
         for (int64_t each_3 = 0; each_3 < told->arrays.count; ++each_3) {
             const dmlops_plan_int_8* array = &told->arrays.items[each_3];
-            dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
-                array->items[dmlops_item(planning, place, array->count)]));
+            dmlops_plan_int_16_append(planning, &row, dmlops_plan_integer(planning, array->items[dmlops_item(planning,
+                place, array->count)]));
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
-        dmlops_plan_Dimension_16_insert(planning, &found, found.count, &made_4);
+        dmlops_plan_Dimension_16_append(planning, &found, &made_4);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
@@ -29678,7 +29721,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < told->scalars.count; ++each_5) {
         const dmlops_plan_Number* number = &told->scalars.items[each_5];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
+        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
     }
     dmlops_plan_int_8 made_6;
     made_6.count = 0;
@@ -29737,19 +29780,18 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
             int is_blocked = ((told->blocked >> place) & 1) == 1;
             int64_t stride = (tensor->is_present && !is_single) ? tensor->strides.items[dmlops_item(planning, axis,
                 tensor->strides.count)] : 0;
-            dmlops_plan_int_16_insert(planning, &between, between.count, is_blocked ? stride : dmlops_multiply(block,
-                stride));
-            dmlops_plan_int_16_insert(planning, &within, within.count, is_blocked ? 0 : stride);
+            dmlops_plan_int_16_append(planning, &between, is_blocked ? stride : dmlops_multiply(block, stride));
+            dmlops_plan_int_16_append(planning, &within, is_blocked ? 0 : stride);
         }
         dmlops_plan_Loop made_1;
         made_1.size = dmlops_divide(size, block);
         dmlops_plan_int_16_copy(&made_1.strides, &between);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_1);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_1);
         if (block > 1) {
             dmlops_plan_Loop made_2;
             made_2.size = block;
             dmlops_plan_int_16_copy(&made_2.strides, &within);
-            dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+            dmlops_plan_Loop_16_append(planning, &loops, &made_2);
         }
     }
     dmlops_plan_Loop_16 made_3;
@@ -29758,7 +29800,7 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
     if (loops.count == 0) {
         dmlops_plan_Loop made_4;
         dmlops_plan_lone(planning, told->tensors.count, 1, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
     return;
@@ -29808,31 +29850,29 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
     int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
-    dmlops_plan_Loop_16 found;
-    found.count = 0;
+    result->count = 0;
     dmlops_plan_Loop down;
     dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
     if (down.size > 1) {
-        dmlops_plan_Loop_16_insert(planning, &found, found.count, &down);
+        dmlops_plan_Loop_16_append(planning, result, &down);
     }
     dmlops_plan_Loop across;
     dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
     if (across.size > 1) {
-        dmlops_plan_Loop_16_insert(planning, &found, found.count, &across);
+        dmlops_plan_Loop_16_append(planning, result, &across);
     }
     dmlops_plan_Loop made_1;
     dmlops_plan_in_steps(planning, other, vector, &made_1);
     dmlops_plan_Loop made_2;
     made_2.size = high;
     dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
-    dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_2);
+    dmlops_plan_Loop_16_append(planning, result, &made_2);
     dmlops_plan_Loop made_3;
     dmlops_plan_in_steps(planning, inner, vector, &made_3);
     dmlops_plan_Loop made_4;
     made_4.size = wide;
     dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
-    dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_4);
-    dmlops_plan_Loop_16_copy(result, &found);
+    dmlops_plan_Loop_16_append(planning, result, &made_4);
     return;
 }
 
@@ -29851,7 +29891,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
             begin = dmlops_add(begin, dmlops_multiply(entry, output->strides.items[dmlops_item(planning, place,
                 output->strides.count)]));
         }
-        dmlops_plan_int_64_insert(planning, &begins, begins.count, begin);
+        dmlops_plan_int_64_append(planning, &begins, begin);
     }
     dmlops_plan_Loop_16 loops;
     dmlops_plan_loops_in_step(planning, told, &loops);
@@ -29860,7 +29900,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     outer.count = 0;
     for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, loops.count); ++each_2) {
         const dmlops_plan_Loop* loop = &loops.items[each_2];
-        dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, -1,
+        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, -1,
             loop->strides.count)]);
     }
     dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
@@ -29882,13 +29922,13 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     for (int64_t place = 0; place < dmlops_clip(-1, loops.count); ++place) {
         const dmlops_plan_Loop* loop = &loops.items[place];
         if (place != other) {
-            dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
+            dmlops_plan_Loop_16_append(planning, &vectors, loop);
         }
     }
     if (other == -1) {
         dmlops_plan_Loop made_3;
         dmlops_plan_in_steps(planning, inner, vector, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &vectors, &made_3);
         unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output->bits, 8), vector))));
         while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_plan_repeats(planning, &vectors) <
             dmlops_multiply(unroll, 262144)))) {
@@ -29902,7 +29942,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], inner, vector, &made_5);
         for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
             const dmlops_plan_Loop* loop = &made_5.items[each_4];
-            dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
+            dmlops_plan_Loop_16_append(planning, &vectors, loop);
         }
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
@@ -29917,13 +29957,13 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     steps.count = 0;
     for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
         const int64_t item = inner->strides.items[each_6];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, item);
+        dmlops_plan_int_8_append(planning, &steps, item);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     for (int64_t each_7 = 0; each_7 < told->scalars.count; ++each_7) {
         const dmlops_plan_Number* number = &told->scalars.items[each_7];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
+        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
     }
     dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
     dmlops_plan_Dimension_16 made_8;
@@ -29961,8 +30001,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
         memset(result, 0, sizeof *result);
         return;
     }
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
+    result->count = 0;
     int64_t written = 1;
     int64_t read = 1;
     int64_t looked = 1;
@@ -29970,12 +30009,12 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
         const int64_t size = told->output.sizes.items[place];
         dmlops_plan_int_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, movement->strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_1, movement->strides.items[dmlops_item(planning, place,
             movement->strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, movement->steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_1, movement->steps.items[dmlops_item(planning, place,
             movement->steps.count)]);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, told->output.strides.items[dmlops_item(planning,
-            place, told->output.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_1, told->output.strides.items[dmlops_item(planning, place,
+            told->output.strides.count)]);
         dmlops_plan_Loop loop;
         loop.size = size;
         dmlops_plan_int_16_copy(&loop.strides, &made_1);
@@ -29985,7 +30024,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
             1, loop.strides.count)]));
         written = dmlops_add(written, dmlops_multiply(dmlops_subtract(size, 1),
             loop.strides.items[dmlops_item(planning, 2, loop.strides.count)]));
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &loop);
+        dmlops_plan_Loop_16_append(planning, result, &loop);
     }
     int64_t last = 0;
     for (int64_t each_2 = 0; each_2 < movement->lookups.count; ++each_2) {
@@ -29996,7 +30035,6 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
     dmlops_plan_check_reach(planning, &told->output, told->output_bytes, written);
     dmlops_plan_check_reach(planning, &told->input, told->input_bytes, read);
     dmlops_plan_check_reach(planning, &told->indices, told->indices_bytes, dmlops_add(last, looked));
-    dmlops_plan_Loop_16_copy(result, &loops);
     return;
 }
 
@@ -30007,13 +30045,13 @@ DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_p
         result->count = 0;
         dmlops_plan_int_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, 1);
+        dmlops_plan_int_16_append(planning, &made_1, 0);
+        dmlops_plan_int_16_append(planning, &made_1, 0);
+        dmlops_plan_int_16_append(planning, &made_1, 1);
         dmlops_plan_Loop made_2;
         made_2.size = 1;
         dmlops_plan_int_16_copy(&made_2.strides, &made_1);
-        dmlops_plan_Loop_16_insert(planning, result, result->count, &made_2);
+        dmlops_plan_Loop_16_append(planning, result, &made_2);
         return;
     }
     dmlops_plan_Loop_16_copy(result, loops);
@@ -30046,26 +30084,26 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
         const dmlops_plan_Loop* loop = &moved->loops.items[each_3];
         dmlops_plan_int_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
-            dmlops_divide(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)], factor));
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_append(planning, &made_4, dmlops_divide(loop->strides.items[dmlops_item(planning, 0,
+            loop->strides.count)], factor));
+        dmlops_plan_int_16_append(planning, &made_4, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
-            dmlops_divide(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)], factor));
+        dmlops_plan_int_16_append(planning, &made_4, dmlops_divide(loop->strides.items[dmlops_item(planning, 2,
+            loop->strides.count)], factor));
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
         dmlops_plan_int_16_copy(&made_5.strides, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
     }
     dmlops_plan_int_16 made_6;
     made_6.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
-    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
-    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_append(planning, &made_6, 1);
+    dmlops_plan_int_16_append(planning, &made_6, 0);
+    dmlops_plan_int_16_append(planning, &made_6, 1);
     dmlops_plan_Loop made_7;
     made_7.size = dmlops_divide(inner->size, factor);
     dmlops_plan_int_16_copy(&made_7.strides, &made_6);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_7);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_7);
     dmlops_plan_Loop_16 made_8;
     dmlops_plan_merged(planning, &loops, &made_8);
     dmlops_plan_Loop_16 made_9;
@@ -30078,7 +30116,7 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
         made_12.size = lookup->size;
         made_12.stride = dmlops_divide(lookup->stride, factor);
         made_12.offset = lookup->offset;
-        dmlops_plan_Lookup_8_insert(planning, &made_10, made_10.count, &made_12);
+        dmlops_plan_Lookup_8_append(planning, &made_10, &made_12);
     }
     result->bytes = dmlops_multiply(moved->bytes, factor);
     dmlops_plan_Loop_16_copy(&result->loops, &made_9);
@@ -30109,17 +30147,16 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
     loops.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(rank, 2), moved->loops.count); ++each_1) {
         const dmlops_plan_Loop* item = &moved->loops.items[each_1];
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, item);
+        dmlops_plan_Loop_16_append(planning, &loops, item);
     }
     dmlops_plan_Loop made_2;
     dmlops_plan_in_steps(planning, inner, width, &made_2);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &moved->loops.items[dmlops_item(planning, -2,
-        moved->loops.count)]);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_2);
+    dmlops_plan_Loop_16_append(planning, &loops, &moved->loops.items[dmlops_item(planning, -2, moved->loops.count)]);
     dmlops_plan_Loop made_3;
     made_3.size = width;
     dmlops_plan_int_16_copy(&made_3.strides, &inner->strides);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     result->bytes = moved->bytes;
     dmlops_plan_Loop_16_copy(&result->loops, &loops);
     dmlops_plan_Lookup_8_copy(&result->lookups, &moved->lookups);
@@ -30133,10 +30170,8 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_checked_loops(planning, told, &made_1);
     dmlops_plan_Loop_16 made_2;
     dmlops_plan_merged(planning, &made_1, &made_2);
-    dmlops_plan_Loop_16 loops;
-    dmlops_plan_or_lone(planning, &made_2, &loops);
+    dmlops_plan_or_lone(planning, &made_2, &result->loops);
     result->bytes = dmlops_divide(told->output.bits, 8);
-    dmlops_plan_Loop_16_copy(&result->loops, &loops);
     dmlops_plan_Lookup_8_copy(&result->lookups, &told->movement.lookups);
     return;
 }
@@ -30172,8 +30207,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     outer.count = 0;
     for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved.loops.count); ++each_3) {
         const dmlops_plan_Loop* loop = &moved.loops.items[each_3];
-        dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, 2,
-            loop->strides.count)]);
+        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, 2, loop->strides.count)]);
     }
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
         2, inner->strides.count)], &outer);
@@ -30201,11 +30235,11 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     vectors.count = 0;
     for (int64_t each_8 = 0; each_8 < dmlops_clip(-1, moved.loops.count); ++each_8) {
         const dmlops_plan_Loop* item = &moved.loops.items[each_8];
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+        dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
     dmlops_plan_Loop made_9;
     dmlops_plan_in_steps(planning, inner, vector, &made_9);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_9);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_9);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll, &groups);
@@ -30238,7 +30272,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         made_14.size = lookup->size;
         made_14.inputStride = lookup->stride;
         made_14.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_insert(planning, &made_12, made_12.count, &made_14);
+        dmlops_plan_GatherLookup_8_append(planning, &made_12, &made_14);
     }
     dmlops_plan_GatherParams made_15;
     made_15.count = count;
@@ -30391,7 +30425,7 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     sizes.count = 0;
     for (int64_t d = 0; d < found->sizes.count; ++d) {
         const int64_t size = found->sizes.items[d];
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
+        dmlops_plan_int_8_append(planning, &sizes, (d == axis) ? pitch : size);
     }
     int64_t run = found->is_down ? found->run : 1;
     *result = *found;
@@ -30893,8 +30927,8 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     dmlops_plan_extents(planning, sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, down);
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, across);
+    dmlops_plan_int_8_append(planning, &made_2, down);
+    dmlops_plan_int_8_append(planning, &made_2, across);
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_Extent made_4;
@@ -31023,11 +31057,11 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         const int64_t stride = told->input.strides.items[dmlops_item(planning, each_1, told->input.strides.count)];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_append(planning, &made_2, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, told->input.bits,
         told->input.is_float));
@@ -31096,22 +31130,22 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
         const int64_t stride = told->output.strides.items[dmlops_item(planning, each_1, told->output.strides.count)];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_append(planning, &made_2, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
     if (dmlops_plan_is_packed(planning, &told->output)) {
         dmlops_plan_Loop_16 made_4;
         made_4.count = 0;
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, 1);
+        dmlops_plan_int_16_append(planning, &made_5, 1);
         dmlops_plan_Loop made_6;
         made_6.size = count;
         dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_6);
+        dmlops_plan_Loop_16_append(planning, &made_4, &made_6);
         dmlops_plan_Loop_16_copy(&loops, &made_4);
     }
     int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
@@ -31162,7 +31196,7 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
     for (int64_t d = 0; d < tensor->sizes.count; ++d) {
         const int64_t size = tensor->sizes.items[d];
         if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+            dmlops_plan_int_8_append(planning, &limits, size);
         }
     }
     dmlops_plan_Frame frame;
@@ -31525,7 +31559,7 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
         int64_t stride = weights->strides.items[dmlops_item(planning,
             dmlops_add(dmlops_subtract(weights->strides.count, window->sizes.count), d), weights->strides.count)];
         first = dmlops_add(first, dmlops_multiply(place, stride));
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+        dmlops_plan_int_8_append(planning, &steps,
             dmlops_modulo(dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
             window->left_taps.count)], place), stride), INT64_C(4294967296)));
     }
@@ -31536,16 +31570,15 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
         groups);
     dmlops_plan_int_64 words;
     words.count = 0;
-    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
-    dmlops_plan_int_64_insert(planning, &words, words.count, tensor->strides.items[dmlops_item(planning, 1,
-        tensor->strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights->strides.items[dmlops_item(planning, counts_rows,
+    dmlops_plan_int_64_append(planning, &words, told->factors.depth);
+    dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words, dmlops_max(rows, 1));
+    dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
         weights->strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights->strides.items[dmlops_item(planning,
-        dmlops_subtract(1, counts_rows), weights->strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count,
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, dmlops_subtract(1,
+        counts_rows), weights->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words,
         dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
         weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
     dmlops_plan_int_16 constants;
@@ -31590,7 +31623,7 @@ DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlo
                 step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
             }
         }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
+        dmlops_plan_int_8_append(planning, &steps, step);
     }
     dmlops_plan_padded(planning, &steps, result);
     return;
@@ -31604,56 +31637,52 @@ DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlo
     for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
         const int64_t step = frame->steps.items[each_1];
         const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
+        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(step, first));
     }
     dmlops_plan_int_8 taps;
     taps.count = 0;
     for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
         const int64_t tap = frame->taps.items[each_2];
         const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
+        dmlops_plan_int_8_append(planning, &taps, dmlops_subtract(tap, first));
     }
-    dmlops_plan_int_32 words;
-    words.count = 0;
+    result->count = 0;
     dmlops_plan_int_8_4 lists;
     lists.count = 0;
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
+    dmlops_plan_int_8_4_append(planning, &lists, &frame->first);
+    dmlops_plan_int_8_4_append(planning, &lists, &steps);
+    dmlops_plan_int_8_4_append(planning, &lists, &taps);
+    dmlops_plan_int_8_4_append(planning, &lists, &frame->limits);
     for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
         const dmlops_plan_int_8* entries = &lists.items[each_3];
         dmlops_plan_int_8 made_4;
         dmlops_plan_eight(planning, entries, &made_4);
-        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
+        dmlops_plan_int_32_extend(planning, result, made_4.count, made_4.items);
     }
-    dmlops_plan_int_32_copy(result, &words);
     return;
 }
 
 /* The constants of a window on a tensor: sizes, frame, strides. */
 DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result) {
-    dmlops_plan_int_64 words;
-    words.count = 0;
+    result->count = 0;
     dmlops_plan_int_8 made_1;
     dmlops_plan_eight(planning, &sliding->sizes, &made_1);
-    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
+    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
     dmlops_plan_int_32 made_2;
     dmlops_plan_frame_words(planning, &sliding->window, &made_2);
-    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
+    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
         if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+            dmlops_plan_int_8_append(planning, &strides, stride);
         }
     }
     dmlops_plan_int_8 made_3;
     dmlops_plan_eight(planning, &strides, &made_3);
-    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
-    dmlops_plan_int_64_copy(result, &words);
+    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
     return;
 }
 
@@ -31801,9 +31830,9 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_window_constants(planning, &sliding, tensor, &made_7);
     dmlops_plan_int_8 made_8;
     made_8.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_down);
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, blocks_across);
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, channels);
+    dmlops_plan_int_8_append(planning, &made_8, blocks_down);
+    dmlops_plan_int_8_append(planning, &made_8, blocks_across);
+    dmlops_plan_int_8_append(planning, &made_8, channels);
     dmlops_plan_Dimension_16 made_9;
     dmlops_plan_extents(planning, &made_8, &made_9);
     dmlops_plan_SlidingParams params;
@@ -31991,7 +32020,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_Window * window = &told->factors.window;
-    if (window->sizes.count == 0) {
+    if (dmlops_plan_is_upright(planning, window)) {
         dmlops_plan_way(planning, told, shader);
     } else {
         dmlops_plan_Window made_1;
@@ -32149,15 +32178,13 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
 /* The strides of a packed array. */
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result) {
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
+    result->count = 0;
     int64_t stride = 1;
     for (int64_t place = 0; place < sizes->count; ++place) {
-        dmlops_plan_int_8_insert(planning, &strides, 0, stride);
+        dmlops_plan_int_8_insert(planning, result, 0, stride);
         stride = dmlops_plan_times(planning, stride, sizes->items[dmlops_item(planning,
             dmlops_subtract(dmlops_subtract(sizes->count, 1), place), sizes->count)]);
     }
-    *result = strides;
     return;
 }
 
@@ -32174,14 +32201,14 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
             made_1 = made_1 || (axis == place);
         }
         if (made_1 == of_axes) {
-            dmlops_plan_int_8_insert(planning, &found, found.count, place);
+            dmlops_plan_int_8_append(planning, &found, place);
         }
     }
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
     for (int64_t each_4 = 0; each_4 < found.count; ++each_4) {
         const int64_t place = found.items[each_4];
-        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, told->input.sizes.items[dmlops_item(planning, place,
+        dmlops_plan_int_8_append(planning, &made_3, told->input.sizes.items[dmlops_item(planning, place,
             told->input.sizes.count)]);
     }
     dmlops_plan_int_8 order;
@@ -32196,14 +32223,14 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
         int in_order = of_axes && told->chooses;
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, read);
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, written);
-        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
-            order.count)] : read);
+        dmlops_plan_int_16_append(planning, &made_5, read);
+        dmlops_plan_int_16_append(planning, &made_5, written);
+        dmlops_plan_int_16_append(planning, &made_5, in_order ? order.items[dmlops_item(planning, number, order.count)]
+            : read);
         dmlops_plan_Loop made_6;
         made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
         dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_6);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_6);
     }
     dmlops_plan_Loop_16 made_7;
     dmlops_plan_merged(planning, &loops, &made_7);
@@ -32211,21 +32238,21 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
     if (loops.count == 0) {
         dmlops_plan_Loop made_8;
         dmlops_plan_lone(planning, 3, 1, &made_8);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_8);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_8);
     }
     result->count = 0;
     for (int64_t each_9 = 0; each_9 < loops.count; ++each_9) {
         const dmlops_plan_Loop* loop = &loops.items[each_9];
         dmlops_plan_int_16 made_10;
         made_10.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_10, made_10.count, loop->strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_append(planning, &made_10, loop->strides.items[dmlops_item(planning, 0,
             loop->strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_10, made_10.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_append(planning, &made_10, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_11;
         made_11.size = loop->size;
         dmlops_plan_int_16_copy(&made_11.strides, &made_10);
-        dmlops_plan_Loop_16_insert(planning, result, result->count, &made_11);
+        dmlops_plan_Loop_16_append(planning, result, &made_11);
     }
     return;
 }
@@ -32241,14 +32268,14 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
         &kept->items[dmlops_item(planning, -1, kept->count)]);
     dmlops_plan_Loop_16 outer;
     outer.count = 0;
-    dmlops_plan_Loop_16_insert(planning, &outer, outer.count, &other);
+    dmlops_plan_Loop_16_append(planning, &outer, &other);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, kept->count); ++each_1) {
         const dmlops_plan_Loop* loop = &kept->items[each_1];
-        dmlops_plan_Loop_16_insert(planning, &outer, outer.count, loop);
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
     for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
         const dmlops_plan_Loop* loop = &reduced->items[each_2];
-        dmlops_plan_Loop_16_insert(planning, &outer, outer.count, loop);
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
     int64_t vector = 0;
     for (int64_t tensor = 0; tensor < (told->is_each ? 2 : 1); ++tensor) {
@@ -32257,8 +32284,8 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
         for (int64_t each_3 = 0; each_3 < outer.count; ++each_3) {
             const dmlops_plan_Loop* loop = &outer.items[each_3];
             if (loop->size > 1) {
-                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
-                    tensor, loop->strides.count)]);
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, tensor,
+                    loop->strides.count)]);
             }
         }
         vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner.size,
@@ -32447,21 +32474,21 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
         const int64_t axis = axes->items[each_1];
         dmlops_plan_int_16 strides;
         strides.count = 0;
-        dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
+        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
             source->strides.count)]);
         for (int64_t place = 0; place < told->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
             int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
                 (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
-            dmlops_plan_int_16_insert(planning, &strides, strides.count, is_along ?
-                tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
+            dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
+                tensor->strides.count)] : 0);
         }
-        dmlops_plan_int_16_insert(planning, &strides, strides.count, source->strides.items[dmlops_item(planning, axis,
+        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
             source->strides.count)]);
         dmlops_plan_Loop made_2;
         made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
         dmlops_plan_int_16_copy(&made_2.strides, &strides);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
     }
     dmlops_plan_Loop_16 made_3;
     dmlops_plan_merged(planning, &loops, &made_3);
@@ -32469,7 +32496,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
     if (loops.count == 0) {
         dmlops_plan_Loop made_4;
         dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
     return;
@@ -32479,8 +32506,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
     const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
-    dmlops_plan_int_64 widths;
-    widths.count = 0;
+    result->count = 0;
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
         int64_t width = 1;
@@ -32489,20 +32515,19 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
             others.count = 0;
             for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
                 const dmlops_plan_Loop* loop = &kept->items[each_1];
-                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
                     dmlops_add(place, 1), loop->strides.count)]);
             }
             for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
                 const dmlops_plan_Loop* loop = &reduced->items[each_2];
-                dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
                     dmlops_add(place, 1), loop->strides.count)]);
             }
             width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
                 inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
         }
-        dmlops_plan_int_64_insert(planning, &widths, widths.count, width);
+        dmlops_plan_int_64_append(planning, result, width);
     }
-    dmlops_plan_int_64_copy(result, &widths);
     return;
 }
 
@@ -32530,9 +32555,9 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
     for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, shader->rows.source,
         told->tensors.count)].sizes.count; ++axis) {
         if ((told->reduced.count > 0) && (told->reduced.items[dmlops_item(planning, axis, told->reduced.count)] == 0)) {
-            dmlops_plan_int_8_insert(planning, &between, between.count, axis);
+            dmlops_plan_int_8_append(planning, &between, axis);
         } else {
-            dmlops_plan_int_8_insert(planning, &within, within.count, axis);
+            dmlops_plan_int_8_append(planning, &within, axis);
         }
     }
     dmlops_plan_Loop_16 kept;
@@ -32544,21 +32569,21 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
         made_1.count = 0;
         for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
             const dmlops_plan_Loop* item = &reduced.items[each_2];
-            dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, item);
+            dmlops_plan_Loop_16_append(planning, &made_1, item);
         }
         dmlops_plan_Loop_16_copy(&kept, &made_1);
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
         for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
             const dmlops_plan_Loop* item = &reduced.items[each_4];
-            dmlops_plan_Loop_16_insert(planning, &made_3, made_3.count, item);
+            dmlops_plan_Loop_16_append(planning, &made_3, item);
         }
         dmlops_plan_Loop_16_copy(&reduced, &made_3);
     }
     if (kept.count == 0) {
         dmlops_plan_Loop made_5;
         dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &kept, &made_5);
     }
     dmlops_plan_int_64 widths;
     dmlops_plan_widths_along(planning, told, &kept, &reduced, &widths);
@@ -32604,12 +32629,12 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
         for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
             ++each_4) {
             const int64_t item = loop->strides.items[each_4];
-            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, item);
+            dmlops_plan_int_16_append(planning, &made_3, item);
         }
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
         dmlops_plan_int_16_copy(&made_5.strides, &made_3);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_5);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
     }
     dmlops_plan_dimensions(planning, &made_1, result);
     return;
@@ -32634,12 +32659,12 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     vectors.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, found.reduced.count); ++each_1) {
         const dmlops_plan_Loop* item = &found.reduced.items[each_1];
-        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+        dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
     dmlops_plan_Loop made_2;
     dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1, found.reduced.count)], found.vector,
         &made_2);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
     int is_across = dmlops_plan_are_across(planning, &found.kept, &vectors);
     int is_single = found.vector == 1;
     dmlops_plan_Sets sets;
@@ -32690,7 +32715,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         found.reduced.count)].strides.count); ++each_5) {
         const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
             found.reduced.count)].strides.items[each_5];
-        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, dmlops_modulo(stride, INT64_C(4294967296)));
+        dmlops_plan_int_16_append(planning, &made_4, dmlops_modulo(stride, INT64_C(4294967296)));
     }
     dmlops_plan_Dimension_16 made_6;
     dmlops_plan_of_tensors(planning, &found.kept, &made_6);
@@ -32794,8 +32819,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->input);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->output);
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, told->axis, &loops);
     int64_t count = dmlops_plan_repeats(planning, &loops);
@@ -32823,12 +32848,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         }
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
         dmlops_plan_define_tensor(planning, &told->input);
         dmlops_plan_define_tensor(planning, &told->output);
         const dmlops_plan_Buffer * nothing = &told->input.buffer;
@@ -32872,9 +32897,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1), place), loops.count)];
         dmlops_plan_int_16 made_7;
         made_7.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
-            loop.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, following);
+        dmlops_plan_int_16_append(planning, &made_7, loop.strides.items[dmlops_item(planning, 0, loop.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_7, following);
         dmlops_plan_Loop made_8;
         made_8.size = loop.size;
         dmlops_plan_int_16_copy(&made_8.strides, &made_7);
@@ -32883,12 +32907,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     }
     dmlops_plan_int_16 made_9;
     made_9.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, 1);
+    dmlops_plan_int_16_append(planning, &made_9, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_append(planning, &made_9, 1);
     dmlops_plan_Loop made_10;
     made_10.size = segments;
     dmlops_plan_int_16_copy(&made_10.strides, &made_9);
-    dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_10);
+    dmlops_plan_Loop_16_append(planning, &dense, &made_10);
     dmlops_plan_Lines packed;
     packed.start = 0;
     packed.step = 1;
@@ -32927,20 +32951,20 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     every.count = 0;
     dmlops_plan_int_16 made_13;
     made_13.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, segments);
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, segments);
+    dmlops_plan_int_16_append(planning, &made_13, segments);
+    dmlops_plan_int_16_append(planning, &made_13, segments);
     dmlops_plan_Loop made_14;
     made_14.size = count;
     dmlops_plan_int_16_copy(&made_14.strides, &made_13);
-    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_14);
+    dmlops_plan_Loop_16_append(planning, &every, &made_14);
     dmlops_plan_int_16 made_15;
     made_15.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_15, made_15.count, 0);
-    dmlops_plan_int_16_insert(planning, &made_15, made_15.count, 0);
+    dmlops_plan_int_16_append(planning, &made_15, 0);
+    dmlops_plan_int_16_append(planning, &made_15, 0);
     dmlops_plan_Loop made_16;
     made_16.size = 1;
     dmlops_plan_int_16_copy(&made_16.strides, &made_15);
-    dmlops_plan_Loop_16_insert(planning, &every, every.count, &made_16);
+    dmlops_plan_Loop_16_append(planning, &every, &made_16);
     dmlops_plan_Segments between;
     between.length = segments;
     between.segment = segments;
@@ -32965,12 +32989,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_write(planning, &made_17.output);
     dmlops_plan_int_16 made_18;
     made_18.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_18, made_18.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_insert(planning, &made_18, made_18.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_int_16_append(planning, &made_18, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_append(planning, &made_18, dmlops_multiply(segment, target.step));
     dmlops_plan_Loop made_19;
     made_19.size = segments;
     dmlops_plan_int_16_copy(&made_19.strides, &made_18);
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_19);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_19);
     dmlops_plan_Segments last;
     last.length = length;
     last.segment = segment;
@@ -33022,30 +33046,28 @@ DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits
 /* Loops over runs of that many elements instead, with strides in runs. */
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
     dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 runs;
-    runs.count = 0;
+    result->count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         const dmlops_plan_int_16 * own = &loop->strides;
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 0,
-            own->count)], run));
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, own->items[dmlops_item(planning, 1, own->count)]);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 2,
-            own->count)], run));
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, dmlops_divide(own->items[dmlops_item(planning, 3,
-            own->count)], run));
+        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 0, own->count)],
+            run));
+        dmlops_plan_int_16_append(planning, &made_2, own->items[dmlops_item(planning, 1, own->count)]);
+        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 2, own->count)],
+            run));
+        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 3, own->count)],
+            run));
         dmlops_plan_Loop made_3;
         made_3.size = loop->size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &runs, runs.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, result, &made_3);
     }
     dmlops_plan_Loop made_4;
     made_4.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
     dmlops_plan_int_16_copy(&made_4.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
-    dmlops_plan_Loop_16_insert(planning, &runs, runs.count, &made_4);
-    dmlops_plan_Loop_16_copy(result, &runs);
+    dmlops_plan_Loop_16_append(planning, result, &made_4);
     return;
 }
 
@@ -33054,20 +33076,20 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
     result) {
     if (is_alone) {
         result->count = 0;
-        dmlops_plan_int_64_insert(planning, result, result->count, 5);
+        dmlops_plan_int_64_append(planning, result, 5);
         return;
     }
     if (are_few) {
         result->count = 0;
-        dmlops_plan_int_64_insert(planning, result, result->count, 0);
-        dmlops_plan_int_64_insert(planning, result, result->count, 1);
-        dmlops_plan_int_64_insert(planning, result, result->count, 2);
-        dmlops_plan_int_64_insert(planning, result, result->count, 4);
+        dmlops_plan_int_64_append(planning, result, 0);
+        dmlops_plan_int_64_append(planning, result, 1);
+        dmlops_plan_int_64_append(planning, result, 2);
+        dmlops_plan_int_64_append(planning, result, 4);
         return;
     }
     result->count = 0;
-    dmlops_plan_int_64_insert(planning, result, result->count, 1);
-    dmlops_plan_int_64_insert(planning, result, result->count, 3);
+    dmlops_plan_int_64_append(planning, result, 1);
+    dmlops_plan_int_64_append(planning, result, 3);
     return;
 }
 
@@ -33090,23 +33112,23 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         const int64_t size = told->output.sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
-            place, told->input.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
-            place, told->output.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, told->input.strides.items[dmlops_item(planning, place,
+            told->input.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
+        dmlops_plan_int_16_append(planning, &made_2, 0);
+        dmlops_plan_int_16_append(planning, &made_2, told->output.strides.items[dmlops_item(planning, place,
+            told->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_3);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_3);
     }
     dmlops_plan_Loop_16 outputs;
     dmlops_plan_merged_in_order(planning, &made_1, &outputs);
     if (outputs.count == 0) {
         dmlops_plan_Loop made_4;
         dmlops_plan_lone(planning, 4, 0, &made_4);
-        dmlops_plan_Loop_16_insert(planning, &outputs, outputs.count, &made_4);
+        dmlops_plan_Loop_16_append(planning, &outputs, &made_4);
     }
     dmlops_plan_Loop_16 made_5;
     made_5.count = 0;
@@ -33114,24 +33136,24 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         const int64_t size = told->updates.sizes.items[place];
         dmlops_plan_int_16 made_6;
         made_6.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement->steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_6, 0);
+        dmlops_plan_int_16_append(planning, &made_6, movement->steps.items[dmlops_item(planning, place,
             movement->steps.count)]);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
-            place, told->updates.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement->strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_6, told->updates.strides.items[dmlops_item(planning, place,
+            told->updates.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_6, movement->strides.items[dmlops_item(planning, place,
             movement->strides.count)]);
         dmlops_plan_Loop made_7;
         made_7.size = size;
         dmlops_plan_int_16_copy(&made_7.strides, &made_6);
-        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_7);
+        dmlops_plan_Loop_16_append(planning, &made_5, &made_7);
     }
     dmlops_plan_Loop_16 updates;
     dmlops_plan_merged_in_order(planning, &made_5, &updates);
     if (updates.count == 0) {
         dmlops_plan_Loop made_8;
         dmlops_plan_lone(planning, 4, 0, &made_8);
-        dmlops_plan_Loop_16_insert(planning, &updates, updates.count, &made_8);
+        dmlops_plan_Loop_16_append(planning, &updates, &made_8);
     }
     int64_t run = dmlops_plan_run_of(planning, told->output.bits, &outputs, &updates, &movement->lookups);
     dmlops_plan_Loop_16 made_9;
@@ -33200,7 +33222,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         made_22.size = lookup->size;
         made_22.outputStride = dmlops_divide(lookup->stride, run);
         made_22.indicesOffset = lookup->offset;
-        dmlops_plan_ScatterLookup_8_insert(planning, &lookups, lookups.count, &made_22);
+        dmlops_plan_ScatterLookup_8_append(planning, &lookups, &made_22);
     }
     dmlops_plan_int_64 made_23;
     dmlops_plan_stages_of(planning, is_alone, are_few, &made_23);
@@ -33294,17 +33316,14 @@ DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const d
 /* The values of all dimensions, that of the axis behind the others. */
 DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
     dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 others;
-    others.count = 0;
+    result->count = 0;
     for (int64_t d = 0; d < values->count; ++d) {
         const int64_t value = values->items[d];
         if (d != axis) {
-            dmlops_plan_int_8_insert(planning, &others, others.count, value);
+            dmlops_plan_int_8_append(planning, result, value);
         }
     }
-    dmlops_plan_int_8_insert(planning, &others, others.count, values->items[dmlops_item(planning, axis,
-        values->count)]);
-    *result = others;
+    dmlops_plan_int_8_append(planning, result, values->items[dmlops_item(planning, axis, values->count)]);
     return;
 }
 
@@ -33315,8 +33334,8 @@ DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, cons
     others.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
-        dmlops_plan_int_64_insert(planning, &others, others.count, ((d != axis) &&
-            (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) ? stride : 0);
+        dmlops_plan_int_64_append(planning, &others, ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d,
+            tensor->sizes.count)] > 1)) ? stride : 0);
     }
     return dmlops_plan_vector_width(planning, tensor->bits, size, tensor->strides.items[dmlops_item(planning, axis,
         tensor->strides.count)], &others);
@@ -33516,9 +33535,9 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
-    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->input);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->output);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &told->indices);
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, told->axis, &loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
@@ -33958,7 +33977,7 @@ static inline void dmlops_tell_switch(
     dmlops_plan_Switch item;
     item.name = name;
     item.value = value;
-    dmlops_plan_Switch_8_insert(planning, told, told->count, &item);
+    dmlops_plan_Switch_8_append(planning, told, &item);
 }
 
 /* Passes the bits of an element of a type as two words: as it is computed, or as it is stored. */
@@ -33977,8 +33996,8 @@ static inline void dmlops_tell_bits(
     } else {
         element &= UINT32_MAX;
     }
-    dmlops_plan_int_64_insert(planning, told, told->count, (int64_t)(element & UINT32_MAX));
-    dmlops_plan_int_64_insert(planning, told, told->count, (int64_t)(element >> 32));
+    dmlops_plan_int_64_append(planning, told, (int64_t)(element & UINT32_MAX));
+    dmlops_plan_int_64_append(planning, told, (int64_t)(element >> 32));
 }
 
 /* A number as an element of a type. */
@@ -34029,29 +34048,29 @@ DMLOPS_CALLED void dmlops_tell_integer(dmlops_planning* planning, dmlops_plan_Nu
     dmlops_plan_Number item;
     item.value = value;
     item.is_float = 0;
-    dmlops_plan_Number_32_insert(planning, told, told->count, &item);
+    dmlops_plan_Number_32_append(planning, told, &item);
 }
 
 DMLOPS_CALLED void dmlops_tell_float(dmlops_planning* planning, dmlops_plan_Number_32* told, double value) {
     dmlops_plan_Number item;
     item.value = dmlops_float_bits(value);
     item.is_float = 1;
-    dmlops_plan_Number_32_insert(planning, told, told->count, &item);
+    dmlops_plan_Number_32_append(planning, told, &item);
 }
 
 static inline void dmlops_tell_word(dmlops_planning* planning, dmlops_plan_int_32* told, int64_t word) {
-    dmlops_plan_int_32_insert(planning, told, told->count, word);
+    dmlops_plan_int_32_append(planning, told, word);
 }
 
 /* Integers; shaders take at most as many as there are dimensions. */
 DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8* told, const dmlops_list* list) {
-    told->count = 0;
+    told->count = list->count;
     if (list->count > 8) {
+        told->count = 0;
         dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, -1, list->count);
-        return;
     }
-    for (int64_t i = 0; i < list->count; ++i) {
-        dmlops_plan_int_8_insert(planning, told, told->count, list->values[i]);
+    for (int64_t i = 0; i < told->count; ++i) {
+        told->items[i] = list->values[i];
     }
 }
 
@@ -34063,7 +34082,7 @@ DMLOPS_CALLED void dmlops_tell_sizes(
     if (wanted) {
         dmlops_tell_list(planning, &sizes, list);
     }
-    dmlops_plan_int_8_16_insert(planning, told, told->count, &sizes);
+    dmlops_plan_int_8_16_append(planning, told, &sizes);
 }
 
 DMLOPS_CALLED void dmlops_tell_floats(
@@ -34071,9 +34090,9 @@ DMLOPS_CALLED void dmlops_tell_floats(
     dmlops_plan_int_8 bits;
     bits.count = 0;
     for (int64_t i = 0; i < count; ++i) {
-        dmlops_plan_int_8_insert(planning, &bits, i, dmlops_float_bits((double)values[i]));
+        dmlops_plan_int_8_append(planning, &bits, dmlops_float_bits((double)values[i]));
     }
-    dmlops_plan_int_8_16_insert(planning, told, told->count, &bits);
+    dmlops_plan_int_8_16_append(planning, told, &bits);
 }
 
 static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
@@ -34125,7 +34144,7 @@ DMLOPS_CALLED void dmlops_tell_activations(
         item.kind = dmlops_activation_type(&activations[i]);
         item.parameter0 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 0));
         item.parameter1 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 1));
-        dmlops_plan_Activation_8_insert(planning, &told->activations, told->activations.count, &item);
+        dmlops_plan_Activation_8_append(planning, &told->activations, &item);
     }
 }
 
@@ -34196,12 +34215,12 @@ DMLOPS_CALLED void dmlops_tell_movement(
         lookup.size = start.sizes[k];
         lookup.stride = found.offset;
         lookup.offset = start.offsets[k];
-        dmlops_plan_Lookup_8_insert(planning, &told->lookups, k, &lookup);
+        dmlops_plan_Lookup_8_append(planning, &told->lookups, &lookup);
     }
     for (int64_t d = 0; d < rank; ++d) {
         found = dmlops_traced(tracer, description, &start, d, -1);
-        dmlops_plan_int_8_insert(planning, &told->strides, d, found.offset);
-        dmlops_plan_int_8_insert(planning, &told->steps, d, found.offsets[0] - start.offsets[0]);
+        dmlops_plan_int_8_append(planning, &told->strides, found.offset);
+        dmlops_plan_int_8_append(planning, &told->steps, found.offsets[0] - start.offsets[0]);
         for (int64_t k = 0; told->is_followed && k < start.count; ++k) {
             told->is_followed = found.offsets[k] - start.offsets[k] == told->steps.items[d];
         }
@@ -34304,7 +34323,7 @@ DMLOPS_CALLED int dmlops_plan_apart(
 static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34322,7 +34341,7 @@ static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, 
 static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ABS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ABS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34340,7 +34359,7 @@ static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34358,7 +34377,7 @@ static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34374,7 +34393,7 @@ static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34392,7 +34411,7 @@ static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34410,7 +34429,7 @@ static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34428,7 +34447,7 @@ static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34449,7 +34468,7 @@ static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34467,7 +34486,7 @@ static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34483,7 +34502,7 @@ static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, co
 static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_EXP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_EXP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34501,7 +34520,7 @@ static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34519,7 +34538,7 @@ static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOG_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOG_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34537,7 +34556,7 @@ static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34553,7 +34572,7 @@ static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34569,7 +34588,7 @@ static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* plan
 static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34585,7 +34604,7 @@ static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning
 static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34601,7 +34620,7 @@ static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* p
 static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34616,7 +34635,7 @@ static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34632,7 +34651,7 @@ static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning
 static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34648,7 +34667,7 @@ static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MAX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MAX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34664,7 +34683,7 @@ static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34680,7 +34699,7 @@ static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34696,7 +34715,7 @@ static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34712,7 +34731,7 @@ static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, 
 static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_POW_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34731,7 +34750,7 @@ static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34750,7 +34769,7 @@ static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planni
 static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34768,7 +34787,7 @@ static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34786,7 +34805,7 @@ static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34804,7 +34823,7 @@ static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34820,7 +34839,7 @@ static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, 
 static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34838,7 +34857,7 @@ static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34858,7 +34877,7 @@ static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning,
 static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
@@ -34876,7 +34895,7 @@ static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* pla
 static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
@@ -34894,7 +34913,7 @@ static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* p
 static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_ELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34911,7 +34930,7 @@ static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const v
 static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34931,7 +34950,7 @@ static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, con
 static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34949,7 +34968,7 @@ static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning
 static inline void dmlops_activation_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_IDENTITY_OPERATOR_DESC* desc = (const DML_ACTIVATION_IDENTITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -34964,7 +34983,7 @@ static inline void dmlops_activation_identity_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34981,7 +35000,7 @@ static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, 
 static inline void dmlops_activation_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LINEAR_OPERATOR_DESC* desc = (const DML_ACTIVATION_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -34999,7 +35018,7 @@ static inline void dmlops_activation_linear_plan(dmlops_planning* planning, cons
 static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35019,7 +35038,7 @@ static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning,
 static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35035,7 +35054,7 @@ static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* pl
 static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35053,7 +35072,7 @@ static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* p
 static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -35068,7 +35087,7 @@ static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35086,7 +35105,7 @@ static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, 
 static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35104,7 +35123,7 @@ static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning,
 static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_SIGMOID_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -35119,7 +35138,7 @@ static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, con
 static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35139,7 +35158,7 @@ static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, con
 static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35156,7 +35175,7 @@ static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -35171,7 +35190,7 @@ static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -35186,7 +35205,7 @@ static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35235,7 +35254,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         return;
     }
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
@@ -35279,17 +35298,17 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list8.count = 0;
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any1 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any1);
+    dmlops_plan_int_8_append(planning, &told.bounds, any1);
     int64_t any2 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any2);
+    dmlops_plan_int_8_append(planning, &told.bounds, any2);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
@@ -35457,7 +35476,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     }
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
@@ -35522,7 +35541,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
     const DML_REDUCE_OPERATOR_DESC* desc = (const DML_REDUCE_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 1, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
@@ -35567,7 +35586,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35598,7 +35617,7 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
         dmlops_push(&list5, dmlops_add(dmlops_add(dmlops_list_entry(list6.values, list6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list7;
     list7.count = 0;
@@ -35718,7 +35737,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING_OPERATOR_DESC* desc = (const DML_LP_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35740,7 +35759,7 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list5;
     list5.count = 0;
@@ -35811,7 +35830,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING_OPERATOR_DESC* desc = (const DML_MAX_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -35833,7 +35852,7 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -35902,7 +35921,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_ROI_POOLING_OPERATOR_DESC* desc = (const DML_ROI_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
@@ -35922,7 +35941,7 @@ static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void
 static inline void dmlops_slice_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_OPERATOR_DESC* desc = (const DML_SLICE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35952,7 +35971,7 @@ static inline void dmlops_slice_plan(dmlops_planning* planning, const void* desc
 static inline void dmlops_cast_plan(dmlops_planning* planning, const void* description) {
     const DML_CAST_OPERATOR_DESC* desc = (const DML_CAST_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -35968,7 +35987,7 @@ static inline void dmlops_split_plan(dmlops_planning* planning, const void* desc
     const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->OutputCount; ++number) {
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -35997,7 +36016,7 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
     const DML_JOIN_OPERATOR_DESC* desc = (const DML_JOIN_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->InputCount; ++number) {
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -36025,7 +36044,7 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
 static inline void dmlops_padding_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING_OPERATOR_DESC* desc = (const DML_PADDING_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -36075,7 +36094,7 @@ static inline void dmlops_padding_plan(dmlops_planning* planning, const void* de
 static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_VALUE_SCALE_2D_OPERATOR_DESC* desc = (const DML_VALUE_SCALE_2D_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
@@ -36124,7 +36143,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -36141,7 +36160,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)InputTensor->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)InputTensor->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
     dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
@@ -36185,7 +36204,7 @@ static inline void dmlops_gather_trace(const void* description, dmlops_trace* tr
 static inline void dmlops_gather_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -36200,7 +36219,7 @@ static inline void dmlops_gather_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -36225,7 +36244,7 @@ static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const v
 static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
@@ -36250,7 +36269,7 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
 static inline void dmlops_tile_plan(dmlops_planning* planning, const void* description) {
     const DML_TILE_OPERATOR_DESC* desc = (const DML_TILE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -36276,7 +36295,7 @@ static inline void dmlops_tile_plan(dmlops_planning* planning, const void* descr
 static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K_OPERATOR_DESC* desc = (const DML_TOP_K_OPERATOR_DESC*)description;
     dmlops_plan_TopK told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_TopK_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
@@ -36313,7 +36332,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
@@ -36360,7 +36379,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -36445,7 +36464,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
@@ -36508,7 +36527,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     const DML_LP_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LP_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -36570,7 +36589,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     const DML_RNN_OPERATOR_DESC* desc = (const DML_RNN_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -36674,7 +36693,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     const DML_LSTM_OPERATOR_DESC* desc = (const DML_LSTM_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -36745,8 +36764,8 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_push(&list9, 4);
     dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (desc->CoupleInputForget != 0));
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (desc->UseClipThreshold != 0));
+    dmlops_plan_int_8_append(planning, &told.bounds, (desc->CoupleInputForget != 0));
+    dmlops_plan_int_8_append(planning, &told.bounds, (desc->UseClipThreshold != 0));
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_word(planning, &told.numbers, let_InputSize);
     dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
@@ -36795,7 +36814,7 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     const DML_GRU_OPERATOR_DESC* desc = (const DML_GRU_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -36880,7 +36899,7 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
 static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36895,7 +36914,7 @@ static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36910,7 +36929,7 @@ static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, co
 static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ERF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ERF_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36928,7 +36947,7 @@ static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const
 static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SINH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36946,7 +36965,7 @@ static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COSH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36964,7 +36983,7 @@ static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -36982,7 +37001,7 @@ static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, cons
 static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -37000,7 +37019,7 @@ static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -37018,7 +37037,7 @@ static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -37036,7 +37055,7 @@ static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IF_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
@@ -37053,7 +37072,7 @@ static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const 
 static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37072,7 +37091,7 @@ static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, cons
 static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SHRINK_OPERATOR_DESC* desc = (const DML_ACTIVATION_SHRINK_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -37114,7 +37133,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING1_OPERATOR_DESC* desc = (const DML_MAX_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37137,8 +37156,8 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -37209,7 +37228,7 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
     const DML_MAX_UNPOOLING_OPERATOR_DESC* desc = (const DML_MAX_UNPOOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
@@ -37227,7 +37246,7 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
 static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
@@ -37255,7 +37274,7 @@ static inline void dmlops_scatter_elements_trace(const void* description, dmlops
 static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
     dmlops_plan_Scatter told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scatter_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
@@ -37268,7 +37287,7 @@ static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const
 static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* description) {
     const DML_ONE_HOT_OPERATOR_DESC* desc = (const DML_ONE_HOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
@@ -37333,7 +37352,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     const DML_RESAMPLE_OPERATOR_DESC* desc = (const DML_RESAMPLE_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -37350,7 +37369,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->ScaleCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
@@ -37369,7 +37388,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
 static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37385,7 +37404,7 @@ static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* plan
 static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37401,7 +37420,7 @@ static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* pla
 static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -37417,7 +37436,7 @@ static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -37433,7 +37452,7 @@ static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37449,7 +37468,7 @@ static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* pl
 static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37465,7 +37484,7 @@ static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* plann
 static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC* desc = (const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -37481,7 +37500,7 @@ static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, co
 static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC* desc = (const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
@@ -37507,7 +37526,7 @@ static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, co
 static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC* desc = (const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC*)description;
     dmlops_plan_Scan told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scan_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
@@ -37519,7 +37538,7 @@ static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, c
 static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, const void* description) {
     const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC* desc = (const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
@@ -37554,7 +37573,7 @@ static inline void dmlops_gather_elements_trace(const void* description, dmlops_
 static inline void dmlops_gather_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37597,7 +37616,7 @@ static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace*
 static inline void dmlops_gather_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37641,7 +37660,7 @@ static inline void dmlops_scatter_nd_trace(const void* description, dmlops_trace
 static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
     dmlops_plan_Scatter told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scatter_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
@@ -37679,7 +37698,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING2_OPERATOR_DESC* desc = (const DML_MAX_POOLING2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -37706,8 +37725,8 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -37752,7 +37771,7 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
 static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37784,7 +37803,7 @@ static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K1_OPERATOR_DESC* desc = (const DML_TOP_K1_OPERATOR_DESC*)description;
     dmlops_plan_TopK told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_TopK_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
@@ -37797,7 +37816,7 @@ static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
@@ -37825,7 +37844,7 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
 static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH1_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -37881,7 +37900,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -38002,7 +38021,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     const DML_RESAMPLE1_OPERATOR_DESC* desc = (const DML_RESAMPLE1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -38021,7 +38040,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -38063,7 +38082,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -38140,7 +38159,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -38232,7 +38251,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_CONVOLUTION_INTEGER_OPERATOR_DESC* desc = (const DML_CONVOLUTION_INTEGER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
@@ -38281,7 +38300,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
         dmlops_push(&list8, 0);
     }
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
@@ -38386,7 +38405,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
@@ -38462,7 +38481,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
         dmlops_push(&list11, 0);
     }
     dmlops_tell_sizes(planning, &told.lists, &list11, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
@@ -38542,7 +38561,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
 static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -38558,7 +38577,7 @@ static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -38574,7 +38593,7 @@ static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, co
 static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -38590,7 +38609,7 @@ static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -38605,7 +38624,7 @@ static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -38620,7 +38639,7 @@ static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning,
 static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38636,7 +38655,7 @@ static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops
 static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38652,7 +38671,7 @@ static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_pl
 static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_CELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_CELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -38669,7 +38688,7 @@ static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -38713,7 +38732,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
@@ -38758,7 +38777,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list10;
     list10.count = 0;
@@ -38806,7 +38825,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     const DML_MAX_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_MAX_POOLING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
@@ -38848,7 +38867,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
@@ -38867,7 +38886,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
 static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
     const DML_RANDOM_GENERATOR_OPERATOR_DESC* desc = (const DML_RANDOM_GENERATOR_OPERATOR_DESC*)description;
     dmlops_plan_Philox told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Philox_empty(&told);
     dmlops_tell_tensor(&told.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, DMLOPS_IS_OUTPUT);
@@ -38877,7 +38896,7 @@ static inline void dmlops_random_generator_plan(dmlops_planning* planning, const
 static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, const void* description) {
     const DML_NONZERO_COORDINATES_OPERATOR_DESC* desc = (const DML_NONZERO_COORDINATES_OPERATOR_DESC*)description;
     dmlops_plan_Nonzero told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Nonzero_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, DMLOPS_IS_OUTPUT);
@@ -38915,7 +38934,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     const DML_RESAMPLE_GRAD_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -38934,7 +38953,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -38953,7 +38972,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
 static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_GRAD_OPERATOR_DESC* desc = (const DML_SLICE_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
@@ -39020,7 +39039,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
     const DML_ADAM_OPTIMIZER_OPERATOR_DESC* desc = (const DML_ADAM_OPTIMIZER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* TrainingStepTensor = dmlops_buffer(desc->TrainingStepTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_PARAMETERS", 0, 0, desc->InputParametersTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_FIRST_MOMENT", 1, 0, desc->InputFirstMomentTensor, 0);
@@ -39051,7 +39070,7 @@ static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const v
 static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMIN_OPERATOR_DESC* desc = (const DML_ARGMIN_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
@@ -39070,7 +39089,7 @@ static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* des
 static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMAX_OPERATOR_DESC* desc = (const DML_ARGMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
@@ -39114,7 +39133,7 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     const DML_ROI_ALIGN_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
@@ -39191,7 +39210,7 @@ static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace
 static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Gather_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -39206,7 +39225,7 @@ static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void*
 static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -39222,7 +39241,7 @@ static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, c
 static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -39241,7 +39260,7 @@ static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning,
 static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -39283,7 +39302,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -39337,7 +39356,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
 static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC* desc = (const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC*)description;
     dmlops_plan_Scan told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Scan_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
@@ -39375,7 +39394,7 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -39420,7 +39439,7 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
@@ -39471,7 +39490,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
@@ -39530,7 +39549,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     const DML_ROI_ALIGN1_OPERATOR_DESC* desc = (const DML_ROI_ALIGN1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
@@ -39607,7 +39626,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     const DML_ROI_ALIGN_GRAD_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
@@ -39673,8 +39692,8 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
     dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
     dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
@@ -39725,7 +39744,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -39814,7 +39833,7 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -39871,7 +39890,7 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -39892,7 +39911,7 @@ static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, con
 static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -39911,7 +39930,7 @@ static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning
 static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING1_OPERATOR_DESC* desc = (const DML_PADDING1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -39961,7 +39980,7 @@ static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* d
 static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -39976,7 +39995,7 @@ static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_GELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_GELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -39991,7 +40010,7 @@ static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const 
 static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
@@ -40010,7 +40029,7 @@ static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, co
 static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
@@ -40029,7 +40048,7 @@ static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning
 static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Reduce_empty(&told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
@@ -40076,7 +40095,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     const DML_RESAMPLE2_OPERATOR_DESC* desc = (const DML_RESAMPLE2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -40095,7 +40114,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
@@ -40143,7 +40162,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     const DML_RESAMPLE_GRAD1_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -40162,7 +40181,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
@@ -40182,7 +40201,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
 static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX1_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
@@ -40231,7 +40250,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -41482,7 +41501,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING1_OPERATOR_DESC* desc = (const DML_LP_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -41508,7 +41527,7 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list6;
     list6.count = 0;
@@ -41579,7 +41598,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING1_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -41614,7 +41633,7 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.lists, &list6, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list8;
     list8.count = 0;
@@ -41709,7 +41728,7 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
 static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SWISH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
@@ -41725,7 +41744,7 @@ static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const
 static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -41768,7 +41787,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
@@ -41811,7 +41830,7 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.lists, &list6, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
@@ -41933,7 +41952,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -42021,7 +42040,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -42142,7 +42161,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -43580,7 +43599,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
 static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZE_OPERATOR_DESC* desc = (const DML_QUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
@@ -43598,7 +43617,7 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
 static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void* description) {
     const DML_DEQUANTIZE_OPERATOR_DESC* desc = (const DML_DEQUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Map_empty(&told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
@@ -43644,7 +43663,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     const DML_RESAMPLE3_OPERATOR_DESC* desc = (const DML_RESAMPLE3_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
@@ -43663,7 +43682,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_word(planning, &told.numbers, (desc->Antialiased != 0));
     dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
@@ -43711,7 +43730,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
     const DML_FOLD_OPERATOR_DESC* desc = (const DML_FOLD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -43754,10 +43773,10 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
 }
 
@@ -43790,7 +43809,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
     const DML_UNFOLD_OPERATOR_DESC* desc = (const DML_UNFOLD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    memset(&told, 0, sizeof told);
+    dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
@@ -43833,10 +43852,10 @@ static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* des
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_unfold_shader);
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -15,10 +15,10 @@ from dmlgen.outputs.c_program import (
     OPERATIONS,
     REDUCTIONS,
     SLOT,
+    SLOTS,
     SMALL,
     TENSOR,
     WORD,
-    Slots,
 )
 from dmlgen.outputs.c_rules import (
     Code,
@@ -100,7 +100,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
         functions=functions,
         dispatch_functions=dispatch_functions - functions,
-        **_encoding([tensor_code.slots, *(one.slots for one in operators)]),
+        **_encoding(),
+        lists=max(1, tensor_code.lists, *(one.lists for one in operators)),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs[TENSOR].members],
         most_members=max(len(operator.members) for operator in registry.operators),
@@ -119,16 +120,16 @@ def texts(rules: Iterable[Rule]) -> tuple[tuple[str, Text], ...]:
     return tuple((rule.id, sentence(rule)) for rule in rules)
 
 
-def _encoding(slots: Sequence[Slots]) -> dict[str, object]:
-    """How programs are encoded, with room for the slots of all of them."""
+def _encoding() -> dict[str, object]:
+    """How programs are encoded."""
     return {
         "operations": OPERATIONS,
         "small": SMALL,
         "slot": SLOT,
+        "slots": SLOTS,
         "reductions": REDUCTIONS,
         "values_shown": SHOWN,
         "itself": ITSELF,
         "entry": ENTRY,
         "word": WORD,
-        "slots": Slots(max(one.integers for one in slots), max(one.lists for one in slots)),
     }

@@ -529,7 +529,7 @@ class _DispatchPrinter(CPrinter):
         for one in shader.bounds:
             assert one.node is not None
             bound = self._value(inlined(one.node))
-            self._add(f"dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, {bound});")
+            self._add(f"dmlops_plan_int_8_append(planning, &told.bounds, {bound});")
         for one in shader.known_scalars:
             assert one.node is not None
             self._tell("word", "&told.numbers", self._word(inlined(one.node)))

@@ -1,16 +1,18 @@
 """Expressions as byte programs, which an interpreter in the C header runs.
 
 A program is the expression in prefix order: a byte for the operation, followed by its operands. It is
-preceded by its definitions, which fill slots. The condition of a rule is preceded by its guards and loops,
-and followed by the values that its message shows. Since every expression has a value for every description
-(an absent tensor reads as one without dimensions), both branches of a choice are evaluated. Members are
-identified by their offsets in words of 4 bytes, which the C compiler fills in.
+preceded by the names that it needs, whose definitions fill slots: each name has one definition for all
+programs of an operator, which runs when a rule that applies first needs it. The condition of a rule is
+preceded by its guards and loops, and followed by the values that its message shows. Since every expression
+has a value for every description (an absent tensor reads as one without dimensions), both branches of a
+choice are evaluated. Members are identified by their offsets in words of 4 bytes, which the C compiler fills
+in.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.diagnostics import Finding, SpecError
@@ -23,9 +25,10 @@ TENSOR = "BUFFER_TENSOR_DESC"
 WORD = 4  # bytes; offsets of members count words
 
 # The meaning of a program's bytes: below SMALL an index into this list, from there on a small number, then a
-# slot. Those from ADD to GREATER_OR_EQUAL combine two numbers.
+# slot. NEED and WHEN, with which rules begin, come first. Those from ADD to GREATER_OR_EQUAL combine two
+# numbers.
 OPERATIONS = (
-    *("LET", "LET_LIST", "WHEN", "FOR"),
+    *("NEED", "WHEN", "FOR", "LET", "LET_LIST"),
     *("NUMBER", "LEVEL", "UINT", "INT", "BOOL", "UINT64", "GIVEN", "THROUGH", "INSIDE"),
     *("RANK", "TYPE", "SIZE", "ENTRY", "LENGTH", "COUNT", "PRODUCT", "SUM", "SAME", "GIVEN_ENTRY"),
     *("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "MODULO", "MIN", "MAX", "BIT_AND", "BIT_OR"),
@@ -38,6 +41,7 @@ OPERATIONS = (
     *("JOIN", "SLICE", "REST", "ITEMS", "EACH", "CHOOSE", "ALIGN", "REPLACE"),
 )
 SMALL, SLOT = 0x80, 0xC0
+SLOTS, LOOP_SLOTS = 0x100 - SLOT, 16  # for integers; the first ones are for the variables of loops
 REDUCTIONS = ("all", "any", "sum", "product", "min", "max")
 ITSELF, ENTRY = 0xFE, 0xFF  # instead of a tensor's offset: the tensor being checked, or one of an array
 AS_GIVEN = -(1 << 63)  # programs never compute it: their values end at -(2^63 - 1)
@@ -57,23 +61,27 @@ _SCALARS = ("UINT", "INT", "BOOL", "UINT64", "FLOAT")
 
 
 @dataclass(frozen=True)
-class Slots:
-    """The most integers and lists that the programs store."""
+class Name:
+    """A name that programs of an operator use: its number, its slot, and where its definition starts."""
 
-    integers: int
-    lists: int
+    number: int
+    slot: int
+    start: int
 
 
 class Program:
     """Writes one program, for an operator or, if that is None, for any tensor.
 
-    `lines` are its text, `size` the number of its bytes. A tensor program only checks that tensor; its first
-    slot tells whether the operator reads it.
+    `names` has the names that it uses. `lines` are its text, `size` the number of its bytes. A tensor program
+    only checks that tensor; its first slot tells whether the operator reads it.
     """
 
-    def __init__(self, registry: Registry, operator: Operator | None) -> None:
+    def __init__(
+        self, registry: Registry, operator: Operator | None, names: Callable[[ir.Definition], Name]
+    ) -> None:
         self.registry = registry
         self.operator = operator
+        self.names = names
         self.lines: list[str] = []
         self.size = 0
         self._line: list[str] = []
@@ -81,16 +89,11 @@ class Program:
         self._position = registry.tensor.rules[0].position if operator is None else operator.position
         self._owner = "a tensor" if operator is None else operator.name
         self._variables: dict[str, int] = {}
-        self._integers: dict[str, int] = {}
-        self._lists: dict[str, int] = {}
-        self._taken = self._most = 0  # slots for integers
+        self._needed: set[int] = set()
+        self._taken = 0  # slots for variables of loops
         self._fields = {member.name: member for member in registry.structs[TENSOR].members}
         if operator is None:
             self._variables["is_input"] = self._slot()
-
-    @property
-    def slots(self) -> Slots:
-        return Slots(self._most, len(self._lists))
 
     def check(self, rule: Rule, check: Check) -> str:
         """Compiles a check; returns the format of its message, in which %v stands for the next value.
@@ -98,11 +101,12 @@ class Program:
         The hint follows %?, at which the message ends unless the next value is true.
         """
         self._position, self._owner = rule.position, rule.id
-        loops = [part for loop in check.loops for part in ir.children(loop)]
-        self._define([*([] if check.guard is None else [check.guard]), *loops, check.condition, *check.shown])
         guards = [*_levels(rule), *([] if check.guard is None else [check.guard])]
         if guards:
+            self._need(guards)
             self._when(guards[0] if len(guards) == 1 else ir.Logic("and", tuple(guards)))
+        loops = [part for loop in check.loops for part in ir.children(loop)]
+        self._need([*loops, check.condition, *check.shown])
         for self._depth, loop in enumerate(check.loops, 1):
             self._for("FOR", loop)
             self._end_line(self._depth - 1)
@@ -118,15 +122,24 @@ class Program:
             format_ += "%?" + self._message(check.hint.message)
         return format_
 
+    def define(self, definition: ir.Definition, slot: int) -> None:
+        """Compiles the definition of a name."""
+        value = definition.value
+        self._need([value])
+        self._op("LET_LIST" if value.type == ir.INTS else "LET")
+        self._put(f"{slot} /* {definition.name} */")
+        (self._list if value.type == ir.INTS else self.integer)(value)
+        self._end_line()
+
     def number(self, node: ir.Expr) -> None:
         """Compiles an expression that is not an array."""
-        self._define([node])
+        self._need([node])
         self.integer(node)
         self._end_line()
 
     def array(self, node: ir.Expr) -> None:
         """Compiles the entries of an array."""
-        self._define([node])
+        self._need([node])
         self._list(node)
         self._end_line()
 
@@ -177,33 +190,25 @@ class Program:
         self.lines += filled(self._line, depth)
         self._line = []
 
-    # Slots.
+    # Names and variables.
 
-    def _define(self, parts: Iterable[ir.Expr]) -> None:
-        """Fills the slots of the definitions that expressions use; fractions are evaluated in place."""
-        definitions: dict[str, ir.Definition] = {}
-        for part in parts:
-            _definitions(part, definitions)
-        for name, definition in definitions.items():
-            if definition.type == ir.INTS:
-                self._op("LET_LIST")
-                self._byte(len(self._lists))
-                self._list(definition.value)
-                self._lists[name] = len(self._lists)
-            else:
-                slot = self._slot()
-                self._op("LET")
-                self._put(f"{slot} /* {name} */")
-                self.integer(definition.value)
-                self._integers[name] = slot
-            self._end_line()
+    def _need(self, parts: Iterable[ir.Expr]) -> None:
+        """Makes sure that the names that expressions use are defined."""
+        for definition in (one for part in parts for one in _definitions(part)):
+            name = self.names(definition)
+            if name.number >= SLOTS - LOOP_SLOTS:
+                raise self._unsupported("so many names")
+            if name.number not in self._needed:
+                self._needed.add(name.number)
+                self._op("NEED", name.number)
+                self._put(f"DMLOPS_PLACE({name.start}) /* {definition.name} */", 2)
+                self._end_line()
 
     def _slot(self) -> int:
-        """A slot of an integer."""
+        """A slot of a loop's variable."""
         self._taken += 1
-        self._most = max(self._most, self._taken)
-        if self._taken > 0x100 - SLOT:
-            raise self._unsupported("so many names")
+        if self._taken > LOOP_SLOTS:
+            raise self._unsupported("so many loops")
         return self._taken - 1
 
     def _for(self, operation: str, loop: ir.Loop, *operands: str) -> None:
@@ -243,7 +248,7 @@ class Program:
             case ir.Local(name=""):
                 self._op("LEVEL")
             case ir.Definition(name=name):
-                self._put(f"DMLOPS_SLOT({self._integers[name]}) /* {name} */")
+                self._put(f"DMLOPS_SLOT({self.names(node).slot}) /* {name} */")
             case ir.Local(name=name) | ir.Member(name=name) if name in self._variables:
                 self._put(f"DMLOPS_SLOT({self._variables[name]}) /* {name} */")
             case ir.Member() | ir.Part() | ir.Field() | ir.Present() | ir.Index():
@@ -397,8 +402,8 @@ class Program:
 
     def _list(self, node: ir.Expr) -> None:
         match node:
-            case ir.Definition(name=name):
-                self._op("LIST", self._lists[name])
+            case ir.Definition():
+                self._op("LIST", self.names(node).slot)
             case ir.Field(tensor=tensor, name=name):
                 self._op(name.upper())
                 self._tensor(tensor)
@@ -504,13 +509,10 @@ def _levels(rule: Rule) -> Iterator[ir.Expr]:
         yield ir.Compare("<", level, ir.Number(rule.until.value, ir.INT))
 
 
-def _definitions(node: ir.Expr, found: dict[str, ir.Definition]) -> None:
-    """The definitions that an expression uses, each after those it uses itself."""
-    if isinstance(node, ir.Definition):
-        if node.name not in found:
-            _definitions(node.value, found)
-            if node.type != ir.FLOAT:
-                found[node.name] = node
+def _definitions(node: ir.Expr) -> Iterator[ir.Definition]:
+    """The definitions that an expression uses itself; fractions are evaluated in place."""
+    if isinstance(node, ir.Definition) and node.type != ir.FLOAT:
+        yield node
     else:
         for child in ir.children(node):
-            _definitions(child, found)
+            yield from _definitions(child)

@@ -14,7 +14,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.c_printer import CPrinter
-from dmlgen.outputs.c_program import AS_GIVEN, TENSOR, Program, Slots, filled
+from dmlgen.outputs.c_program import AS_GIVEN, LOOP_SLOTS, TENSOR, Name, Program, filled
 from dmlgen.outputs.c_types import StructView, struct_view
 from dmlgen.reads import reads
 from dmlgen.registry import Check, FeatureLevel, Member, Operator, Registry, Rule, Stage
@@ -157,7 +157,7 @@ class OperatorView:
     programs: tuple[ProgramView, ...]
     phrases: tuple[PhraseView, ...]
     outputs: tuple[OutputView, ...]
-    slots: Slots
+    lists: int  # that names stand for
     longest_list: int  # that a rule computes
 
 
@@ -206,24 +206,26 @@ class Code:
         self._registry = registry
         self.operator = operator
         self.programs: list[ProgramView] = []
-        self.slots = Slots(1, 1)
+        self.lists = 0  # that names stand for
+        self._names: dict[ir.Definition, Name] = {}
+        self._numbered = 0
         self._end = 0
 
     def check(self, rule: Rule, check: Check) -> tuple[int, str]:
         """The start of a check's program, and the format of its message."""
-        program = Program(self._registry, self.operator)
+        program = self._program()
         format_ = program.check(rule, check)
         return self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program), format_
 
     def number(self, title: str, value: ir.Expr) -> int:
         """The start of an expression's program."""
-        program = Program(self._registry, self.operator)
+        program = self._program()
         program.number(value)
         return self._add(f"{title}: {SOURCE.print(value)}", program)
 
     def array(self, title: str, value: ir.Expr) -> int:
         """The start of an array's program."""
-        program = Program(self._registry, self.operator)
+        program = self._program()
         program.array(value)
         return self._add(f"{title}: {SOURCE.print(value)}", program)
 
@@ -231,9 +233,25 @@ class Code:
         """The start of bytes that are not a program."""
         return self._append(ProgramView(title, tuple(filled(code))), len(code))
 
+    def _program(self) -> Program:
+        return Program(self._registry, self.operator, self._name)
+
+    def _name(self, definition: ir.Definition) -> Name:
+        """A name, which is compiled when it is first used."""
+        if definition not in self._names:
+            number = self._numbered
+            self._numbered += 1
+            slot = LOOP_SLOTS + number
+            if definition.type == ir.INTS:
+                slot = self.lists
+                self.lists += 1
+            program = self._program()
+            program.define(definition, slot)
+            start = self._add(f"{definition.name}: {SOURCE.print(definition.value)}", program)
+            self._names[definition] = Name(number, slot, start)
+        return self._names[definition]
+
     def _add(self, title: str, program: Program) -> int:
-        used = program.slots
-        self.slots = Slots(max(self.slots.integers, used.integers), max(self.slots.lists, used.lists))
         return self._append(ProgramView(title, tuple(program.lines)), program.size)
 
     def _append(self, view: ProgramView, size: int) -> int:
@@ -303,7 +321,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
         programs=tuple(code.programs),
         phrases=tuple(code.phrases),
         outputs=outputs,
-        slots=code.slots,
+        lists=code.lists,
         longest_list=longest_list(operator.rules),
     )
 

@@ -5,7 +5,8 @@
 - `bool` and `str` are `int` and `const char*`. Strings are never built, except for the name of a macro,
   f"{text}_END".
 - A record, a NamedTuple, is a struct: passed by address, copied where it is kept. What a function returns is
-  built where it is needed, and a variable that is only another name for something has its address.
+  built where it is needed, variables that become fields of it included, and a variable that is only another
+  name for something has its address.
   Fields may be given by name, in their order.
 - A list with a capacity is a struct that contains its entries. One entry too many refuses the plan, and so
   does an index beyond the end; a negative one counts from there. Nothing is accessed out of bounds. A list
@@ -123,7 +124,7 @@ def c_type(type_: Type) -> str:
 
 
 def declarations(plans: Plans) -> list[str]:
-    """The types of records and lists, and the functions that fill lists and constants."""
+    """The types of records and lists, and the functions that fill lists, records and constants."""
     found: dict[str, str] = {}
     for record in plans.records:
         _declare(record, found)
@@ -133,7 +134,7 @@ def declarations(plans: Plans) -> list[str]:
                 _declare(plans.type(function.module, node.annotation), found)
         for type_ in (function.result, *(type_ for _, type_ in function.parameters)):
             _declare(type_, found)
-    return [*found.values(), *_puts(plans)]
+    return [*found.values(), *_empties(plans), *_puts(plans)]
 
 
 def _declare(type_: Type, found: dict[str, str]) -> None:
@@ -159,9 +160,17 @@ def _declare(type_: Type, found: dict[str, str]) -> None:
     {element} items[{type_.capacity}];
 }} {name};
 
+static inline void {name}_append(dmlops_planning* planning, {name}* list, {item}) {{
+    if (list->count < {type_.capacity}) {{
+        list->items[list->count++] = {value};
+    }} else {{
+        dmlops_out_full(planning, list->count);
+    }}
+}}
+
 DMLOPS_CALLED void {name}_insert(dmlops_planning* planning, {name}* list, int64_t place, {item}) {{
     if (list->count >= {type_.capacity} || place < 0 || place > list->count) {{
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }}
     for (int64_t i = list->count++; i > place; --i) {{
@@ -180,7 +189,7 @@ DMLOPS_CALLED void {name}_copy({name}* to, const {name}* from) {{
 DMLOPS_CALLED void {name}_extend(
     dmlops_planning* planning, {name}* list, int64_t count, const int64_t* items) {{
     if (count > {type_.capacity} - list->count) {{
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }}
     if (count > 0) {{
@@ -191,7 +200,7 @@ DMLOPS_CALLED void {name}_extend(
 
 DMLOPS_CALLED void {name}_fill(dmlops_planning* planning, {name}* list, int64_t count, int64_t item) {{
     if (count > {type_.capacity} - list->count) {{
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        dmlops_out_full(planning, list->count);
         return;
     }}
     for (int64_t i = list->count, end = list->count + count; i < end; ++i) {{
@@ -215,6 +224,32 @@ DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
     }}
     return same;
 }}"""
+
+
+def _empties(plans: Plans) -> Iterator[str]:
+    """A function for each record that planners are told."""
+    told = {type_ for function in plans.functions for name, type_ in function.parameters if name == "told"}
+    for record in plans.records:
+        if record in told:
+            body = "".join(f"    record->{path} = {none};\n" for path, none in _numbers(record))
+            yield (
+                "/* Makes a record empty, apart from the items of lists, which would take the most time. */\n"
+                f"DMLOPS_CALLED void {c_type(record)}_empty({c_type(record)}* record) {{\n{body}}}"
+            )
+
+
+def _numbers(record: Record) -> Iterator[tuple[str, str]]:
+    """The fields of a record and of those in it, without the items of lists, each with what it is if there is
+    nothing."""
+    for one in record.fields:
+        name = c_name(one.name)
+        match one.type:
+            case Record():
+                yield from ((f"{name}.{path}", none) for path, none in _numbers(one.type))
+            case ListOf():
+                yield f"{name}.count", "0"
+            case _:
+                yield name, "NULL" if one.type == TEXT else "0"
 
 
 def _puts(plans: Plans) -> Iterator[str]:
@@ -289,6 +324,7 @@ class _Translation:
         self._top: list[str] = []
         self._temporaries = 0
         self._next_name: str | None = None  # of the record or list that is built next
+        self._homes = _homes(function)
 
     def text(self) -> str:
         for name, type_ in self.function.parameters:
@@ -357,8 +393,7 @@ class _Translation:
                 self._next_name = _RESULT if isinstance(value, _MADE) else None
                 found = self.expr(value, self.function.result)
                 self._next_name = None
-                if found.text != _RESULT:
-                    self.copy(f"*{_RESULT}", found)
+                self.copy(f"*{_RESULT}", found)
                 self.lines.append("return;")
             case ast.Break():
                 self.lines.append("break;")
@@ -399,7 +434,7 @@ class _Translation:
             self._next_name = c_name(name)
             found = self.expr(value, wanted)
             self._next_name = None
-            if found.text in (c_name(name), f"&{c_name(name)}"):
+            if found.text in (c_name(name), f"&{c_name(name)}") or found == self._homes.get(c_name(name)):
                 self.names[name] = found
                 return
         else:
@@ -597,8 +632,10 @@ class _Translation:
         """A method that changes a list."""
         if method == "extend":
             self.extend(owner, arguments[0])
+        elif method == "append":
+            self.add("append", owner, arguments[0])
         else:
-            self.insert(owner, None if method == "append" else arguments[0], arguments[-1])
+            self.add("insert", owner, arguments[1], _bare(self.expr(arguments[0]).text))
 
     def extend(self, owner: Value, source: ast.expr) -> None:
         """Appends numbers: those of a list, or one number repeatedly."""
@@ -615,15 +652,14 @@ class _Translation:
         texts = ", ".join(_bare(one.text) for one in given)
         self.lines.append(f"{c_type(owner.type)}_{called}(planning, {owner.text}, {texts});")
 
-    def insert(self, owner: Value, place: ast.expr | None, item: ast.expr) -> None:
+    def add(self, called: str, owner: Value, item: ast.expr, *places: str) -> None:
+        """Adds an item to a list."""
         assert isinstance(owner.type, ListOf)
-        where = owner.member("count", INT).text if place is None else self.expr(place).text
         value = self.expr(item, owner.type.element)
         if not _fits(value.type, owner.type.element):
             raise self.module.refused(item, "an item of another type")
-        self.lines.append(
-            f"{c_type(owner.type)}_insert(planning, {owner.text}, {where}, {_bare(value.text)});"
-        )
+        given = ", ".join(["planning", owner.text, *places, _bare(value.text)])
+        self.lines.append(f"{c_type(owner.type)}_{called}({given});")
 
     def tell(self, call: ast.Call, method: str, arguments: list[ast.expr]) -> None:
         """A method of `Planning` without a result."""
@@ -793,7 +829,7 @@ class _Translation:
             raise self.module.refused(node, "a list without a stated type")
         whole = self.place(None, wanted)
         self.lines.append(f"{whole.member('count', INT).text} = 0;")
-        fill(lambda item: self.insert(whole, None, item))
+        fill(lambda item: self.add("append", whole, item))
         return whole
 
     def written(self, items: list[ast.expr], add: Callable[[ast.expr], None]) -> None:
@@ -874,11 +910,16 @@ class _Translation:
         name = name or self.new()
         if name == _RESULT:
             return Value(_RESULT, type_)
+        home = self._homes.get(name)
+        if home is not None and home.type == type_:
+            return home
         self.lines.append(f"{_declared(type_, name)};")
         return Value(f"&{name}", type_)
 
     def copy(self, target: str, value: Value) -> None:
-        """Copies a value; from a long list, only the entries in use."""
+        """Copies a value, unless it is there already; from a long list, only the entries in use."""
+        if target == value.content:
+            return
         kind = value.type
         if _is_long(kind):
             target = target[1:] if target.startswith("*") else f"&{target}"
@@ -1016,6 +1057,34 @@ def _names(node: ast.AST) -> Counter[str]:
     for name in {inner.id for inner in targets if isinstance(inner, ast.Name)}:
         found[name] = sum(_names(source)[name] for _, source in loops)
     return found
+
+
+def _homes(function: Function) -> dict[str, Value]:
+    """Variables that become what a function returns or a field of it, each with the place for that. None if
+    there are several returns: one could write to that place what it reads from there."""
+    returns = [node for node in ast.walk(function.node) if isinstance(node, ast.Return)]
+    if len(returns) != 1 or returns[0].value is None:
+        return {}
+    return {
+        c_name(item.id): place
+        for item, place in _places(function.result, returns[0].value)
+        if isinstance(item, ast.Name)
+        and not place.is_scalar
+        and _assignments(function.node, item.id) == 1
+        and _uses(returns, item.id) == 1
+    }
+
+
+def _places(result: Type, value: ast.expr) -> Iterator[tuple[ast.expr, Value]]:
+    """What is returned, or the parts of a record that is built there, with the places that they get."""
+    whole = Value(_RESULT, result)
+    match value:
+        case ast.Call(func=ast.Name(id=name)) if isinstance(result, Record) and result.name == name:
+            parts = [*value.args, *(one.value for one in value.keywords)]
+            for field, part in zip(result.fields, parts, strict=False):  # `record` refuses others
+                yield part, whole.member(c_name(field.name), field.type)
+        case _:
+            yield value, whole
 
 
 def _binds(target: ast.expr, name: str) -> bool:

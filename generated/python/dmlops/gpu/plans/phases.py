@@ -70,6 +70,11 @@ def row_dimension(factors: Factors, output: Tensor) -> int:
     return 1 if factors.left[0] == len(output.sizes) else 0
 
 
+def is_upright(window: Window) -> bool:
+    """Whether the taps come in the order in which they lie on the right factor."""
+    return all(tap >= first for first, tap in zip(window.right_first, window.right_taps, strict=True))
+
+
 def upright(window: Window) -> Window:
     """The same window with its taps in the order in which they lie on the right factor."""
     left_first: Eight = []

@@ -12,7 +12,7 @@ from .definition import plan_definition
 from .loops import element_count
 from .matrices import is_of_bytes, matrices_of
 from .matrix_units import plan_matrix_units, suits_units
-from .phases import upright
+from .phases import is_upright, upright
 from .planning import Planning
 from .sliding import plan_sliding, suits_sliding
 from .thin import is_thin, plan_thin
@@ -30,7 +30,7 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
     """Plans the products with the window's taps in the order in which they lie on the right factor: a
     backward convolution with steps of 1 becomes a forward one."""
     window = told.factors.window
-    if len(window.sizes) == 0:
+    if is_upright(window):
         plan_way(out, told, shader)
     else:
         plan_way(out, told._replace(factors=told.factors._replace(window=upright(window))), shader)
