@@ -43953,10 +43953,30 @@ static const struct {
     {"unfold.hlsl", dmlops_unfold_plan},
 };
 
+/* Plans depend on all entries of an array, so there is none if they are not read. */
+static inline void dmlops_refuse_unread(dmlops_planning* planning, int64_t type, const void* description) {
+    const dmlops_operator* rules = dmlops_find(type);
+    for (size_t i = 0; i < rules->member_count; ++i) {
+        const dmlops_member* member = &rules->members[i];
+        if (dmlops_is_unread(description, member)) {
+            uint32_t place = 0; /* among all members; rules leave out numbers */
+            UINT count;
+            while (strcmp(dmlops_member_name(type, place), member->name) != 0) {
+                ++place;
+            }
+            memcpy(&count, (const char*)description + member->count, sizeof count);
+            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, place, count);
+        }
+    }
+}
+
 static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description) {
     const int64_t position = dmlops_position(type);
-    planning->next.shader = dmlops_shaders[position].file;
-    dmlops_shaders[position].plan(planning, description);
+    dmlops_refuse_unread(planning, type, description);
+    if (planning->reason == DMLOPS_REASON_NONE) {
+        planning->next.shader = dmlops_shaders[position].file;
+        dmlops_shaders[position].plan(planning, description);
+    }
 }
 
 /* Writes the message that says why there is no plan. */
@@ -44015,18 +44035,6 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     }
 }
 
-/* Plans depend on all entries of an array, so there is none if they are not read. */
-static inline void dmlops_refuse_unread(
-    dmlops_planning* planning, const dmlops_operator* rules, const void* description) {
-    for (size_t i = 0; i < rules->member_count; ++i) {
-        if (dmlops_is_unread(description, &rules->members[i])) {
-            UINT count;
-            memcpy(&count, (const char*)description + rules->members[i].count, sizeof count);
-            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, (int64_t)i, count);
-        }
-    }
-}
-
 static inline size_t dmlops_plan_for(
     const DML_OPERATOR_DESC* desc, uint32_t capabilities, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
     dmlops_planning planning;
@@ -44051,9 +44059,6 @@ static inline size_t dmlops_plan_for(
     if (dmlops_validate(desc, (DML_FEATURE_LEVEL)0x6400, NULL, 0) != 0) {
         dmlops_out_refuse(&planning, DMLOPS_REASON_INVALID, -1, 0);
     } else {
-        dmlops_refuse_unread(&planning, dmlops_find(type), desc->Desc);
-    }
-    if (planning.reason == DMLOPS_REASON_NONE) {
         dmlops_plan_any(&planning, type, desc->Desc);
     }
     if (planning.reason != DMLOPS_REASON_NONE) {
