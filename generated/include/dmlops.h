@@ -25876,8 +25876,8 @@ DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries
 }
 
 /* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
-   `has_units`: matrix units could compute the pass instead, and do it faster if there are several queries of the
-   same keys, unless all keys are also stored on the way. */
+   `has_units`: matrix units could compute the pass instead. They do it faster unless there is a single query, and
+   its keys are shared by few heads, or are also stored on the way. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int has_units, dmlops_plan_Parts* result) {
@@ -25981,8 +25981,8 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
     return;
 }
 
-/* The macros of the dispatch that combines the parts. A thread takes four columns of a query from as many parts as it
-   loads at once, if a group has enough threads. */
+/* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
+   of a query, from no more parts than it loads at once if a group has enough threads. */
 DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
     dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
@@ -26095,9 +26095,9 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const d
         dmlops_multiply(dmlops_divide(tile->waves, tile->slices), tile->rows)));
 }
 
-/* How a group takes all queries of `shared` heads, unless each has many, and how keys are split: into as many parts as
-   occupy a GPU, if combining them takes less time than they save. A multiprocessor has room for two groups, or one
-   with wide rows. */
+/* Which heads share a group, and how the keys are split: all `shared` heads do unless each has many queries, and there
+   are as many parts as occupy a GPU, or one if combining them would take longer than they save. A multiprocessor has
+   room for two groups, or for one with wide rows. */
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
@@ -28324,8 +28324,8 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
-/* The tile for few columns: as high as rows are many, but half as deep where that leaves less of a few iterations
-   empty. */
+/* The tile for few columns: a tall one if that leaves enough groups, otherwise a small one, half as deep if there is a
+   single iteration, or the last of a few would be partly empty. */
 DMLOPS_CALLED void dmlops_plan_narrow_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile* result) {
     dmlops_plan_Tile tall;
@@ -31839,9 +31839,7 @@ DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_thin_of(planning, shader, found, &thin);
     const dmlops_plan_Matrices * matrices = &thin.matrices;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, thin.right, told->tensors.count)];
-    int is_batch_of_tiny = (matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth)
-        < 2048);
-    if (is_batch_of_tiny) {
+    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
         return 0;
     }
     int64_t vector = dmlops_divide(128, right->bits);
