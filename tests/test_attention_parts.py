@@ -51,9 +51,9 @@ def check(device: Any, desc: Any, arrays: dict[str, Any]) -> dict[str, np.ndarra
     return found
 
 
-def by_parts(desc: Any, capabilities: gpu.Capability = NO_CAPABILITIES) -> list[Any]:
+def by_parts(desc: Any) -> list[Any]:
     """The dispatches of attention by parts."""
-    return [one for one in gpu.planned(desc, capabilities).dispatches if "BY_PARTS" in one.defines]
+    return [one for one in gpu.planned(desc).dispatches if "BY_PARTS" in one.defines]
 
 
 @pytest.mark.parametrize("kind", KINDS)

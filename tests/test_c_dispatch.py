@@ -329,18 +329,33 @@ def test_any_number_but_0_is_true(value: int, library: Library) -> None:
     assert len(seen) > 10
 
 
-def test_there_is_no_plan_of_more_axes_than_c_reads(library: Library) -> None:
-    tensors = {
-        "InputTensor": dmlops.TensorDesc("FLOAT32", (2, 3)),
-        "OutputTensor": dmlops.TensorDesc("FLOAT32", (1, 3)),
-    }
-    for count in (2, 8, 9, 64):
-        axes = (0,) * count
-        desc = dmlops.Reduce(Function="SUM", **tensors, AxisCount=count, Axes=axes)  # type: ignore[arg-type]
+def with_axes(axes: tuple[int, ...]) -> Iterator[dmlops.Description]:
+    """One of each operator whose axes may be repeated, and one with such an operator fused."""
+    given, reduced = TensorDesc("FLOAT32", (1, 1, 2, 3)), TensorDesc("FLOAT32", (1, 1, 2, 1))
+    number = replace(reduced, DataType="UINT32")
+    same: dict[str, Any] = {"InputTensor": given, "OutputTensor": given, "Axes": axes}
+    moments: dict[str, Any] = {"NormalizeVariance": True, "Epsilon": 0.01}
+    yield dmlops.Reduce(Function="SUM", InputTensor=given, OutputTensor=reduced, Axes=axes)
+    for arg in (dmlops.Argmax, dmlops.Argmin):
+        yield arg(InputTensor=given, OutputTensor=number, Axes=axes, AxisDirection="INCREASING")
+    for activation in (dmlops.ActivationSoftmax1, dmlops.ActivationLogSoftmax1, dmlops.ActivationHardmax1):
+        yield activation(**same)
+    yield dmlops.MeanVarianceNormalization1(**same, **moments)
+    yield dmlops.MeanVarianceNormalization2(**same, UseMean=True, UseVariance=True, Epsilon=0.01)
+    yield product(2, 3, dmlops.ActivationSoftmax1(InputTensor=None, OutputTensor=None, Axes=axes))
+
+
+@pytest.mark.parametrize("count", [2, 8, 9, 64])
+def test_there_is_no_plan_of_more_axes_than_c_reads(count: int, library: Library) -> None:
+    for desc in with_axes((3,) * count):
         assert desc.validate() == []
         first, *dispatches = library.plan(desc)
         reason = Reason.NONE if count <= 8 else Reason.LONG_LIST
         assert (int(first[0]), bool(dispatches)) == (reason, count <= 8)
+        compared(library, [desc])
+        if count > 8:  # an activation's shader is planned for the output
+            concerned = "OutputTensor" if desc.OPERATOR == "GEMM" else "Axes"
+            assert desc.MEMBERS[int(first[1])].name == concerned
 
 
 def test_fused_activations_that_need_whole_rows_run_in_their_own_shaders(library: Library) -> None:

@@ -608,6 +608,20 @@ def test_queries_of_heads_that_share_keys_are_rows_of_one_group(
     attends(device, desc, arrays)
 
 
+def test_masks_of_heads_that_share_keys_are_their_own(in_parts: bool, device: Any) -> None:
+    """Some rows have no key that counts in the first part, some have none at all."""
+    desc, arrays = decoding("FLOAT16", (2, 3, 80, 6, 2, 8, 16), ("KeyTensor",))
+    mask = (np.random.default_rng(2).random((2, 6, 3, 83)) > 0.5).astype(np.int32)
+    mask[0, 1, :, :64] = mask[1, 2:4, 1] = 0
+    arrays["MaskTensor"] = mask
+    for filtered in (-1e4, -np.inf):
+        masked = dataclasses.replace(
+            desc, MaskTensor=of("INT32", *mask.shape), MaskType="BOOLEAN", MaskFilterValue=filtered
+        )
+        assert multiplying(masked).defines["SHARED"] == 3
+        attends(device, masked, arrays)
+
+
 def test_which_attention_they_leave_to_ordinary_arithmetic() -> None:
     """One query of keys that no more than two heads share, or that are stored as well."""
     for sizes, given, is_left in (
@@ -635,8 +649,9 @@ def test_parts_pay_where_groups_are_few_and_keys_many() -> None:
         assert (made["IN_PARTS"], made["PART_KEYS"]) == (parts > 1, keys // parts if parts > 1 else 0)
 
 
-def test_attention_does_not_see_what_nothing_wrote(device: Any) -> None:
-    """Present tensors hold NaN and infinities beyond the keys of this call; some queries share keys."""
+def test_attention_does_not_see_what_nothing_wrote(in_parts: bool, device: Any) -> None:
+    """Present tensors hold NaN and infinities beyond the keys of this call, in one batch in all of a part;
+    heads share keys."""
     batches, queries, heads, groups, depth, room = 2, 9, 4, 2, 8, 70
     kept = half(batches, groups, room, depth)
     whole, part = half(batches, queries, heads * depth), half(batches, queries, groups * depth)

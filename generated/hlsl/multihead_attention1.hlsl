@@ -2189,10 +2189,11 @@ void Attend(uint item, uint thread)
             ownSums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
         }
 #if IN_PARTS
-        const float2 divisors = float2(1, 1);
+        float2 divisors;
         [unroll]
         for (n = 0; n < 2; n++)
         {
+            divisors[n] = isnan(ownSums[n]) ? ownSums[n] : 1;  // as all means of that row will be NaN
             const uint row = firstRow + r * 16 + n * 8 + lane / 4;
             if (slice == 0 && lane % 4 == 0 && row < Rows())
                 PutResult(PlaceOfResult(RowAt(at, row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));

@@ -25967,8 +25967,8 @@ DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries
 }
 
 /* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
-   `has_units`: matrix units could compute the pass instead, and do it faster if there are several queries of the
-   same keys, unless all keys are also stored on the way. */
+   `has_units`: matrix units could compute the pass instead. They do it faster unless there is a single query, and
+   its keys are shared by few heads, or are also stored on the way. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int has_units, dmlops_plan_Parts* result) {
@@ -26072,8 +26072,8 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
     return;
 }
 
-/* The macros of the dispatch that combines the parts. A thread takes four columns of a query from as many parts as it
-   loads at once, if a group has enough threads. */
+/* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
+   of a query, from no more parts than it loads at once if a group has enough threads. */
 DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
     dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
@@ -26186,9 +26186,9 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const d
         dmlops_multiply(dmlops_divide(tile->waves, tile->slices), tile->rows)));
 }
 
-/* How a group takes all queries of `shared` heads, unless each has many, and how keys are split: into as many parts as
-   occupy a GPU, if combining them takes less time than they save. A multiprocessor has room for two groups, or one
-   with wide rows. */
+/* Which heads share a group, and how the keys are split: all `shared` heads do unless each has many queries, and there
+   are as many parts as occupy a GPU, or one if combining them would take longer than they save. A multiprocessor has
+   room for two groups, or for one with wide rows. */
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
@@ -28388,8 +28388,8 @@ DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_p
     return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
 }
 
-/* The tile for few columns: as high as rows are many, but half as deep where that leaves less of a few iterations
-   empty. */
+/* The tile for few columns: a tall one if that leaves enough groups, otherwise a small one, half as deep if there is a
+   single iteration, or the last of a few would be partly empty. */
 DMLOPS_CALLED void dmlops_plan_narrow_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile* result) {
     dmlops_plan_Tile tall;
@@ -31910,9 +31910,7 @@ DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_thin_of(planning, shader, found, &thin);
     const dmlops_plan_Matrices * matrices = &thin.matrices;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, thin.right, told->tensors.count)];
-    int is_batch_of_tiny = (matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth)
-        < 2048);
-    if (is_batch_of_tiny) {
+    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
         return 0;
     }
     int64_t vector = dmlops_divide(128, right->bits);
@@ -44043,10 +44041,30 @@ static const struct {
     {"unfold.hlsl", dmlops_unfold_plan},
 };
 
+/* Plans depend on all entries of an array, so there is none if they are not read. */
+static inline void dmlops_refuse_unread(dmlops_planning* planning, int64_t type, const void* description) {
+    const dmlops_operator* rules = dmlops_find(type);
+    for (size_t i = 0; i < rules->member_count; ++i) {
+        const dmlops_member* member = &rules->members[i];
+        if (dmlops_is_unread(description, member)) {
+            uint32_t place = 0; /* among all members; rules leave out numbers */
+            UINT count;
+            while (strcmp(dmlops_member_name(type, place), member->name) != 0) {
+                ++place;
+            }
+            memcpy(&count, (const char*)description + member->count, sizeof count);
+            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, place, count);
+        }
+    }
+}
+
 static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description) {
     const int64_t position = dmlops_position(type);
-    planning->next.shader = dmlops_shaders[position].file;
-    dmlops_shaders[position].plan(planning, description);
+    dmlops_refuse_unread(planning, type, description);
+    if (planning->reason == DMLOPS_REASON_NONE) {
+        planning->next.shader = dmlops_shaders[position].file;
+        dmlops_shaders[position].plan(planning, description);
+    }
 }
 
 /* Writes the message that says why there is no plan. */
@@ -44105,18 +44123,6 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     }
 }
 
-/* Plans depend on all entries of an array, so there is none if they are not read. */
-static inline void dmlops_refuse_unread(
-    dmlops_planning* planning, const dmlops_operator* rules, const void* description) {
-    for (size_t i = 0; i < rules->member_count; ++i) {
-        if (dmlops_is_unread(description, &rules->members[i])) {
-            UINT count;
-            memcpy(&count, (const char*)description + rules->members[i].count, sizeof count);
-            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, (int64_t)i, count);
-        }
-    }
-}
-
 static inline size_t dmlops_plan_for(
     const DML_OPERATOR_DESC* desc, uint32_t capabilities, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
     dmlops_planning planning;
@@ -44141,9 +44147,6 @@ static inline size_t dmlops_plan_for(
     if (dmlops_validate(desc, (DML_FEATURE_LEVEL)0x6400, NULL, 0) != 0) {
         dmlops_out_refuse(&planning, DMLOPS_REASON_INVALID, -1, 0);
     } else {
-        dmlops_refuse_unread(&planning, dmlops_find(type), desc->Desc);
-    }
-    if (planning.reason == DMLOPS_REASON_NONE) {
         dmlops_plan_any(&planning, type, desc->Desc);
     }
     if (planning.reason != DMLOPS_REASON_NONE) {

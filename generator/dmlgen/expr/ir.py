@@ -34,7 +34,7 @@ COMPARE: Mapping[CompareOp, Callable[[Any, Any], bool]] = {
 OPPOSITE: Mapping[CompareOp, CompareOp] = {
     "==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<",
 }  # fmt: skip
-"""The comparison that holds where this one does not; with NaN, neither does."""
+"""The comparison that holds where this one does not; with NaN, neither of two that order numbers does."""
 FLIPPED: Mapping[CompareOp, CompareOp] = {
     "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
@@ -11,6 +11,7 @@ from ..arithmetic import as_float
 from ..description import Description
 from ..enums import OperatorType, TensorDataType
 from ..fused import activation_parameter
+from ..registry import NUMBERS
 from ..registry import operator as described
 from ..tensor import TensorDesc
 from .plans.defined import Activation, Definition, DefinitionShader
@@ -41,6 +42,13 @@ class Defining(NamedTuple):
 def places(operator: str) -> dict[str, int]:
     """The places of an operator's members, by name."""
     return {member.name: place for place, member in enumerate(described(operator).MEMBERS)}
+
+
+@cache
+def arrays(operator: str) -> Mapping[str, int]:
+    """The places of an operator's arrays of numbers, by name."""
+    members = described(operator).MEMBERS
+    return {one.name: place for place, one in enumerate(members) if one.count and one.type in NUMBERS}
 
 
 @cache

@@ -23,7 +23,7 @@ from ..elements import stored
 from ..enums import OperatorType, TensorDataType
 from ..tensor import TensorDesc
 from . import movement
-from .defining import Defining, absent, bits, pair, places, told_of
+from .defining import Defining, absent, arrays, bits, pair, places, told_of
 from .memory import buffer_size
 from .plans.defined import Definition, DefinitionShader
 from .plans.definition import plan_definition
@@ -41,7 +41,7 @@ from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.separable import plan_separable
 from .plans.sliding import plan_sliding
-from .plans.told import NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
+from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
 from .plans.top_k import TopK, plan_top_k
 
 KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] = {
@@ -67,6 +67,7 @@ PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]]
 
 def plan(out: Planning, computation: Any) -> None:
     """Plans a computation. Raises Refused for what the shaders cannot do."""
+    _refuse_long_arrays(out, computation.desc)
     if isinstance(computation, Defined):
         _plan_definitions(out, computation)
     elif isinstance(computation, MapComputation):
@@ -78,6 +79,15 @@ def plan(out: Planning, computation: Any) -> None:
         told, planner = KINDS[type(computation).__module__.rpartition(".")[2]]
         values = {name: _role(computation, name, type_) for name, type_ in get_hints(told).items()}
         planner(out, told(**values))
+
+
+def _refuse_long_arrays(out: Planning, desc: Description) -> None:
+    """Refuses arrays of more numbers than C reads, which only repeated axes need: plans depend on all of
+    them."""
+    for name, place in arrays(desc.OPERATOR).items():
+        entries = getattr(desc, name)
+        if entries is not None and len(entries) > MAX_RANK:
+            out.refuse(Reason.LONG_LIST, place, len(entries))
 
 
 get_hints = cache(get_type_hints)

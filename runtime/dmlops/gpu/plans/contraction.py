@@ -69,8 +69,8 @@ def is_small(found: Matrices) -> bool:
 
 
 def narrow_tile_for(found: Matrices) -> Tile:
-    """The tile for few columns: as high as rows are many, but half as deep where that leaves less of a few
-    iterations empty."""
+    """The tile for few columns: a tall one if that leaves enough groups, otherwise a small one, half as deep
+    if there is a single iteration, or the last of a few would be partly empty."""
     tall = Tile(128, 32, TILE_DEPTH, 8, 4, 4, TILE_SMALL_PART)
     if found.rows >= tall.rows and tile_groups(found, tall) > 2 * MULTIPROCESSORS:
         return tall

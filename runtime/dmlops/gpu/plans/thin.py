@@ -98,10 +98,7 @@ def is_thin(told: Definition, shader: DefinitionShader, found: Matrices) -> bool
         return False
     thin = thin_of(shader, found)
     matrices, right = thin.matrices, told.tensors[thin.right]
-    is_batch_of_tiny = (
-        matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < THIN_LEAST
-    )
-    if is_batch_of_tiny:
+    if matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < THIN_LEAST:
         return False
     vector = VECTOR_BITS // right.bits
     axis, columns = matrices.column_axis, matrices.columns

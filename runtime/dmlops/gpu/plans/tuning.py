@@ -334,7 +334,7 @@ THIN_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.72 to 0.84, 1024 at 0.34 to 1.0
 THIN_ALL_THREADS = 131072  # NVIDIA H200: 65536 at 0.72 to 0.86, 262144 at 0.94 to 1.09
 "threads that saturate a GPU's memory bandwidth; with fewer columns, more lanes share each"
 THIN_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for float16; 8192 at 0.85 with one
-"elements of the right factor, per row, from which batches of matrices take this form"
+"products per row from which batches of matrices take this form"
 THIN_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
 "lanes per sum, at least, where vectors run along k: a cache line"
 THIN_NEIGHBOURS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84

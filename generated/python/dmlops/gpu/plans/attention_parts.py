@@ -46,8 +46,8 @@ MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange betw
 class Parts(NamedTuple):
     """How keys are split into `number` parts of `keys` each; a group takes one.
 
-    The rest is told if this form `applies`; otherwise matrix units may still take parts, of which it tells
-    `shared`. A `vector` is that many elements; `shared` heads have the same keys. A group has `rows` queries
+    The rest is told if this form `applies`; if matrix units take the parts, only `vector` and `shared` are. A
+    `vector` is that many elements; `shared` adjacent heads have the same keys. A group has `rows` queries
     of these heads, which take `blocks` groups. `lanes` threads share a key, `value_lanes` a value; of each, a
     thread has `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or `value_fetches`
     values at once."""
@@ -102,8 +102,8 @@ def parts_of(
     has_units: bool,
 ) -> Parts:
     """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
-    once. `has_units`: matrix units could compute the pass instead, and do it faster if there are several
-    queries of the same keys, unless all keys are also stored on the way."""
+    once. `has_units`: matrix units could compute the pass instead. They do it faster unless there is a single
+    query, and its keys are shared by few heads, or are also stored on the way."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
     vector = floats_at_once(tensors)
     depth, width = query[3], sizes[3]
@@ -181,8 +181,8 @@ def define_parts(
 def define_join(
     out: Planning, attention: AttentionPass, tensors: Tensors, sizes: Sizes, sources: Sources, parts: Parts
 ) -> Threads:
-    """The macros of the dispatch that combines the parts. A thread takes four columns of a query from as many
-    parts as it loads at once, if a group has enough threads."""
+    """The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes
+    four columns of a query, from no more parts than it loads at once if a group has enough threads."""
     lanes = sizes[3] // 4
     strands = power_below(2 * ceil_div(parts.number, JOIN_FETCHES) - 1, PARTS_THREADS // lanes)
     queries = PARTS_THREADS // (lanes * strands)

@@ -104,9 +104,9 @@ def unit_groups(tile: UnitsTile, heads: int, rows: int) -> int:
 
 
 def unit_parts_of(attention: AttentionPass, shared: int, kept_sizes: Annotated[Sequence[Sizes], 16]) -> Parts:
-    """How a group takes all queries of `shared` heads, unless each has many, and how keys are split: into as
-    many parts as occupy a GPU, if combining them takes less time than they save. A multiprocessor has room
-    for two groups, or one with wide rows."""
+    """Which heads share a group, and how the keys are split: all `shared` heads do unless each has many
+    queries, and there are as many parts as occupy a GPU, or one if combining them would take longer than they
+    save. A multiprocessor has room for two groups, or for one with wide rows."""
     query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]
     together = shared if shared > 0 and query[2] < ATTENTION_WAVES * UNIT_ROWS else 1
     heads, rows = times(query[0], query[1] // together), query[2] * together
