@@ -21,7 +21,7 @@ import pytest
 import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import sliding
+from dmlops.gpu.plans import definition, scatter, sliding
 from dmlops.gpu.work import Dispatch
 from test_hlsl import instructions, validate
 
@@ -43,13 +43,24 @@ CAPABILITIES = {
 Defines = Mapping[str, int | str]
 
 
+# Planners' numbers, as if descriptions were larger, or as if few elements were many
+LARGER = (
+    [(sliding, "SLIDING_PRODUCTS", 0), (sliding, "SLIDING_POINTS", 0), (definition, "ELEMENTWISE_BUSY", 1)],
+    [(scatter, "SCATTER_ALONE", 0)],
+    [(scatter, "SCATTER_ALONE", 0), (scatter, "SCATTER_FEW", 0)],
+)
+
+
 def dispatches(desc: dmlops.Description) -> Iterator[Dispatch]:
     """Those that a description leads to, and those that a larger one would; none where it is too large for
     32 bits."""
     with contextlib.suppress(gpu.Unsupported):
         yield from gpu.planned(desc).dispatches
-        with mock.patch.multiple(sliding, SLIDING_PRODUCTS=0, SLIDING_POINTS=0):
-            yield from gpu.planned(desc).dispatches
+        for numbers in LARGER:
+            with contextlib.ExitStack() as changed:
+                for module, name, value in numbers:
+                    changed.enter_context(mock.patch.object(module, name, value))
+                yield from gpu.planned(desc).dispatches
 
 
 def variants(operator: str) -> list[Defines]:
