@@ -182,14 +182,15 @@ def test_a_replay_finds_what_was_uploaded(session: gpu.Session) -> None:
 
 
 def test_scratch_that_must_be_zeros_is_cleared_at_every_replay(session: gpu.Session) -> None:
-    values, indices = TensorDesc("FLOAT32", (5, 64)), TensorDesc("INT32", (5, 64))
+    size = (65, 64)  # too large for a single group, which would need no scratch
+    values, indices = TensorDesc("FLOAT32", size), TensorDesc("INT32", size)
     desc = dmlops.ScatterElements(
         InputTensor=values, IndicesTensor=indices, UpdatesTensor=values, Axis=1
     ).infer()
     assert gpu.planned(desc).cleared
     rng = np.random.default_rng(0)
-    arrays = {"InputTensor": np.zeros((5, 64), np.float32), "IndicesTensor": np.zeros((5, 64), np.int32)}
-    arrays["UpdatesTensor"] = np.ones((5, 64), np.float32)
+    arrays = {"InputTensor": np.zeros(size, np.float32), "IndicesTensor": np.zeros(size, np.int32)}
+    arrays["UpdatesTensor"] = np.ones(size, np.float32)
     given = {name: session.array(array) for name, array in arrays.items()}
     outputs = [session.run(desc, given)["OutputTensor"] for _ in range(3)]
     recording = session.submit()

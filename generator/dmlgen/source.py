@@ -136,14 +136,21 @@ def parse(data: bytes, file: str) -> Node:
     """The one document in `data`; `file` is the name used in positions. Raises SpecError like `load`."""
     if len(data) > MAX_BYTES:
         raise SpecError([Finding(Position(file), "too-large", f"file is larger than {MAX_BYTES} bytes")])
-    text = _decode(data, file)
-    builder = _Builder(file, text)
+    return _parse(_decode(data, file), file, _LOADER)
+
+
+def _parse(text: str, file: str, loader: Any) -> Node:
+    """The document in a text, by one of PyYAML's loaders. Raises SpecError like `load`."""
+    builder = _Builder(file, text, loader)
     try:
         root = builder.document()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         place = _position(file, mark) if mark else Position(file)
         what = ", ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
+        if "nesting depth" in what and loader is not yaml.SafeLoader:
+            # libyaml 0.2.6 reads ahead and gives up; PyYAML's own parser gets to the level that is too deep.
+            return _parse(text, file, yaml.SafeLoader)
         if "flow mapping" in what:
             what += _IN_BRACES
         builder.findings.append(Finding(place, "yaml-syntax", f"not valid YAML: {what or error}"))
@@ -262,12 +269,12 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class _Builder:
     """Builds nodes from the parser's events, and collects what the restricted YAML forbids."""
 
-    def __init__(self, file: str, text: str) -> None:
+    def __init__(self, file: str, text: str, loader: Any) -> None:
         self.file = file
         self.text = text
         self.findings: list[Finding] = []
         self.nodes = 0
-        self.events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+        self.events: Iterator[Any] = yaml.parse(text, Loader=loader)
 
     def document(self) -> Node:
         root: Node | None = None
