@@ -55,6 +55,8 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "BYTES_PART": (256, 1024),
     "THIN_LANES": (8, 64),
     "TILE_PRODUCTS": (64, 96, 512),
+    "SCATTER_ALONE": (1024, 2048, 4096, 8192),  # what shared memory has room for
+    "SCATTER_ALONE_THREADS": (128, 256, 512),  # what all devices have
 }
 # Thresholds that no case is near: an eighth and eight times of them are tried
 FAR = (
