@@ -348,7 +348,7 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
         read |= entries_read(value)
     if lanes is not None:
         return Pass(values, tuple(sorted(read)), lanes=lanes, lane=printer.lane(lanes.output))
-    has_quarters = operator.form(Quarters) is not None
+    has_quarters = not each and operator.form(Quarters) is not None
     return Pass(values, tuple(sorted(read)), each=each, where=condition, has_quarters=has_quarters)
 
 
