@@ -67,6 +67,7 @@ PRODUCTS = {
     ),
     "in parts, odd columns": product(half(2, 40, 2056), half(2, 2056, 35), half(2, 40, 35)),
     "few rows, in parts": product(half(5, 2056), half(2056, 72), half(5, 72)),
+    "few columns, in parts": product(half(70, 2056), half(2056, 13), half(70, 13)),
     "some rows, in parts": product(half(40, 2056), half(2056, 72), None),
     "one matrix for all": product(half(3, 2, 20, 16), half(3, 2, 16, 24, strides=(0, 0, 24, 1)), None),
     "column by column": column_by_column(product(half(2, 72, 40), half(2, 40, 100), half(2, 72, 100))),
@@ -80,6 +81,7 @@ WINDOWS = {
     ),
     "mirrored": convolution(half(1, 3, 11, 9), half(24, 3, 3, 5), Mode="CONVOLUTION", Strides=2, bias=False),
     "one place": convolution(half(2, 32, 8, 8), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
+    "many places": convolution(half(2, 16, 12, 12), half(136, 16, 1, 1), StartPadding=0, EndPadding=0),
     "one place, odd": convolution(half(2, 32, 7, 7), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
     "one place, in steps": convolution(
         half(2, 32, 16, 16), half(48, 32, 1, 1), StartPadding=0, EndPadding=0, Strides=2
@@ -106,6 +108,9 @@ WINDOWS = {
         convolution(
             half(2, 32, 7, 9), half(40, 16, 3, 3), GroupCount=2, FusedActivation=dmlops.make.activation_relu()
         )
+    ),
+    "channels last, many places": channels_last(
+        convolution(half(2, 16, 12, 12), half(136, 16, 1, 1), StartPadding=0, EndPadding=0)
     ),
     "channels last, one place": channels_last(
         convolution(half(2, 64, 8, 9), half(48, 64, 1, 1), StartPadding=0, EndPadding=0),
@@ -184,6 +189,7 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
     )),
     *((name, UnitTile(64, 128, 32, 32, 64, 1, 1)) for name in ("backward, in twos", "backward, in parts")),
     ("one place", UnitTile(64, 64, 64, 32, 32, 1, 1)), ("one place", UnitTile(128, 128, 64, 64, 64, 1, 2)),
+    *((name, UnitTile(128, 128, 32, 64, 64, 1, 2)) for name in ("many places", "channels last, many places")),
     ("in parts", UnitTile(128, 128, 64, 64, 32, 1, 1)),
 )  # fmt: skip
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
@@ -203,7 +209,7 @@ SLICED_OR_NOT = (UnitsTile(4, 32, 1, 64, 16), UnitsTile(4, 16, 1, 32, 32), Units
 TILES = (
     UnitTile(32, 128, 64, 32, 16, 2, 2), UnitTile(64, 64, 64, 32, 32, 2, 1),
     UnitTile(64, 128, 64, 32, 32, 2, 1), UnitTile(128, 128, 64, 64, 32, 1, 1),
-    UnitTile(128, 128, 64, 64, 64, 1, 2),
+    UnitTile(128, 128, 64, 64, 64, 1, 2), UnitTile(64, 16, 64, 16, 16, 2, 4),
 )  # fmt: skip
 
 
@@ -266,6 +272,7 @@ def test_which_tiles_are_taken() -> None:
     assert tile(32, 4096, 4096) == (32, 128, 64)
     assert tile(32, 4096, 768) == (32, 64, 64)
     assert tile(64, 768, 768) == (16, 64, 64)
+    assert tile(4096, 4096, 16) == (64, 16, 64)
     assert tile(256, 256, 256) == (32, 32, 64)
 
 

@@ -74,7 +74,6 @@
 //   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
 //   THREAD_ROWS  rows of the tile that each thread accumulates in registers, a multiple of 4
 //   THREAD_COLUMNS  columns, likewise
-//   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
@@ -260,7 +259,8 @@ struct Dimension
     int isInputDimensionCount6;
     int outputSizesEntry6;
 #elif PASS >= 2
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
+    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
     int4 leftSteps[2];
     int4 rightSteps[2];
     int4 windowSizes[2];
@@ -291,7 +291,6 @@ struct Dimension
     int4 groupCountReciprocals[2];
     int4 stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
-    int rank;  // entries of sizes
     uint matrices;
     uint matrixRows;
     uint matrixColumns;
@@ -301,7 +300,6 @@ struct Dimension
     uint partDepth;  // products in a part of k
     uint parts;
     uint tilesDown;  // of a matrix
-    uint tilesAcross;
     uint groupColumns;  // thread groups along x
     int isForward;
     int isConvolution;
@@ -1846,14 +1844,13 @@ void FoldTogether(uint group, uint thread)
 List PlaceOf(uint number, uint y, uint x)
 {
     List at = (List)0;
-    at.length = rank;
+    at.length = RANK;
     uint rest = x;
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint size = (uint)sizes[d / 4][d % 4];
-        const uint above = d > 0 ? rest / size : 0;
-        at.entries[d] = (int)(rest - above * size);
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
 #if PHASED
@@ -1879,7 +1876,7 @@ void GoOn(inout List at)
         if (d != ROW_AXIS)
         {
             at.entries[d] += carry;
-            carry = at.entries[d] == sizes[d / 4][d % 4] ? 1 : 0;
+            carry = at.entries[d] == (int)sizes[d].size ? 1 : 0;
             at.entries[d] = carry != 0 ? 0 : at.entries[d];
         }
 }
@@ -2498,20 +2495,22 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint non
 // of the last `merged` dimensions lie `apart` elements apart.
 uint ColumnOffset(uint x, const int merged, uint apart, int4 strides[2])
 {
-    uint side = 1;
+    uint side = 1, rest = x;
     int d;
     [unroll]
-    for (d = OUTPUT_SIZES_LENGTH - merged; d < OUTPUT_SIZES_LENGTH; d++)
-        side *= (uint)sizes[d / 4][d % 4];
-    uint rest = merged == OUTPUT_SIZES_LENGTH ? 0 : merged > 0 ? x / side : x;
+    for (d = OUTPUT_SIZES_LENGTH - 1; d >= OUTPUT_SIZES_LENGTH - merged; d--)
+        if (d != ROW_AXIS)
+        {
+            side *= sizes[d].size;
+            rest = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        }
     uint offset = (x - rest * side) * apart;
     [unroll]
     for (d = OUTPUT_SIZES_LENGTH - merged - 1; d >= 0; d--)
         if (d != ROW_AXIS)
         {
-            const uint size = (uint)sizes[d / 4][d % 4];
-            const uint above = d > 0 ? rest / size : 0;
-            offset += (rest - above * size) * (uint)strides[d / 4][d % 4];
+            const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+            offset += (rest - above * sizes[d].size) * (uint)strides[d / 4][d % 4];
             rest = above;
         }
     return offset;
@@ -2703,10 +2702,10 @@ Four FourAt(uint number, uint x, uint end)
     return four;
 }
 
-// Stores four elements, or their partial sums
-void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
+// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
+void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
-    if (y >= matrixRows || !four.isThere)
+    if (!isWhole && (y >= matrixRows || !four.isThere))
         return;
 #if IN_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
@@ -2726,7 +2725,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (y + e < matrixRows)
+        if (isWhole || y + e < matrixRows)
             outputTensor[four.offset + (y + e) * step] = (OUTPUT_STORED)elements[e];
 #endif
 #endif
@@ -2816,32 +2815,83 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
 }
 #endif
 
+// Stores a wave's sums, from row `top` and column `left` on. They pass through shared memory, from `own` on, 16 rows at
+// a time.
+void StoreTile(bool isWhole, uint own, uint lane, uint part, uint number, uint top, uint left, uint end,
+    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+{
+    const uint fours = sumColumns / sumsAcross;  // side by side
+    const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
+    const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
+    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    uint i, j;
+    [unroll]
+    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
+    {
+        uint n;
+#if OUTPUT_DOWN
+        // Four lanes take the 16 rows of a column, which are contiguous.
+        Four four[turns];
+        [unroll]
+        for (n = 0; n < turns; n++)
+            four[n] = FourAt(number, left + j + n * 8 + lane / 4, end);
+#else
+        const uint x = left + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, x, end);
+#endif
+        [unroll]
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+        {
+            ControlBarrier(3, 3, EXCHANGED);
+            [unroll]
+            for (uint b = 0; b < sumColumns; b += 16)
+                StoreSums(tiles[own + (sumsDown == 4 ? b * sumPitch : b / 4)], totals[i][(j + b) / 16],
+                    sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
+            ControlBarrier(3, 3, EXCHANGED);
+            [unroll]
+            for (n = 0; n < turns; n++)
+            {
+#if OUTPUT_DOWN
+                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                StoreFour(isWhole, part, number, top + i * 16 + lane % 4 * 4, left + j + n * 8 + lane / 4, four[n],
+                    sums);
+#else
+                const uint down = n * (32 / fours) + rowOfLane;
+                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
+                const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
+                StoreFour(isWhole, part, number, top + i * 16 + down * sumsDown, x, four, sums);
+#endif
+            }
+        }
+    }
+}
+
 // Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
 // through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    const uint tileCount = tilesDown * tilesAcross;
-    if (item >= tileCount * matrices * parts)
+    if (item >= walk[0].size * matrices * parts)
         return;
 #if PHASED
     // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
     // fill up while they are cached.
-    const uint number = item % matrices;
-    const uint tile = item / matrices % tileCount;
+    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
+    const uint part = IN_PARTS ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
 #else
-    const uint tile = item % tileCount;
-    const uint number = item / tileCount % matrices;
+    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
+    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 #endif
-    const uint part = item / tileCount / matrices;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint span = TILES_WALKED * tilesAcross;
-    const uint firstDown = tile / span * TILES_WALKED;
-    const uint high = min(tilesDown - firstDown, TILES_WALKED);
-    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
-    const uint left = tile % span / high * columnsApart;
+    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
+    Dimension high = walk[3];
+    if (firstDown + high.size > tilesDown)
+        high = walk[4];
+    const uint across = DivideBySize(within, high);
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
 #if PHASED
     EnterPhase(number);
@@ -2859,7 +2909,7 @@ void Contract(uint item, uint thread)
             totals[i][j] = Filled(0.0f);
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
-    const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
+    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
     uint ahead;
     uint nonFinite = 0;  // bits 15 and 31: the thread has met infinities or NaN in the left factor
     ReadColumn column = ColumnRead(number, left, thread, begin);
@@ -2915,59 +2965,22 @@ void Contract(uint item, uint thread)
             [loop]
             for (uint e = 0; e < 4; e++)
                 again[e] = AddedUp(number, min(y + e / sumsAcross, matrixRows - 1), x + e % sumsAcross, begin, end);
-            StoreFour(part, number, y, x, FourAt(number, x, columnsEnd), again);
+            StoreFour(false, part, number, y, x, FourAt(number, x, columnsEnd), again);
         }
         return;
     }
 #endif
 
-    // Each wave's sums pass through its own part of shared memory, 16 rows at a time.
-    const uint own = wave * sumEach;
-    const uint fours = sumColumns / sumsAcross;  // side by side
-    const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
-    const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
-    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    const uint own = wave * sumEach;  // each wave has its own part of shared memory
+    // Tests keep compilers from loading the next sums while they store the last ones, so whole tiles have a copy
+    // without them. It takes registers, which waves of 64 x 64 sums have to spare: they are resident in pairs in any
+    // case.
+    const bool hasCopy = WAVE_ROWS * WAVE_COLUMNS >= 4096 && !PHASED && TAPS_AT_ONCE == 1;
     ControlBarrier(2, 2, EXCHANGED);
-    [unroll]
-    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
-    {
-        uint n;
-#if OUTPUT_DOWN
-        // Four lanes take the 16 rows of a column, which are contiguous.
-        Four four[turns];
-        [unroll]
-        for (n = 0; n < turns; n++)
-            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, columnsEnd);
-#else
-        const uint x = left + waveLeft + j + lane % fours * sumsAcross;
-        const Four four = FourAt(number, x, columnsEnd);
-#endif
-        [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
-        {
-            ControlBarrier(3, 3, EXCHANGED);
-            [unroll]
-            for (uint b = 0; b < sumColumns; b += 16)
-                StoreSums(tiles[own + (sumsDown == 4 ? b * sumPitch : b / 4)], totals[i][(j + b) / 16],
-                    sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
-            ControlBarrier(3, 3, EXCHANGED);
-            [unroll]
-            for (n = 0; n < turns; n++)
-            {
-#if OUTPUT_DOWN
-                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
-                    NON_PRIVATE));
-                StoreFour(part, number, top + waveTop + i * 16 + lane % 4 * 4, left + waveLeft + j + n * 8 + lane / 4,
-                    four[n], sums);
-#else
-                const uint down = n * (32 / fours) + rowOfLane;
-                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
-                const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                StoreFour(part, number, top + waveTop + i * 16 + down * sumsDown, x, four, sums);
-#endif
-            }
-        }
-    }
+    if (hasCopy && top + TILE_ROWS <= matrixRows && left + TILE_COLUMNS <= matrixColumns)
+        StoreTile(true, own, lane, part, number, top + waveTop, left + waveLeft, columnsEnd, totals);
+    else
+        StoreTile(false, own, lane, part, number, top + waveTop, left + waveLeft, columnsEnd, totals);
 }
 #elif PASS == 2
 
@@ -3230,26 +3243,25 @@ groupshared uint metNonFinite;
 // prefetched into registers while the current ones are used.
 void Contract(uint item, uint thread)
 {
-    const uint tileCount = tilesDown * tilesAcross;
-    if (item >= tileCount * matrices * parts)
+    if (item >= walk[0].size * matrices * parts)
         return;
 #if PHASED
     // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
     // fill up while they are cached.
-    const uint number = item % matrices;
-    const uint tile = item / matrices % tileCount;
+    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
+    const uint part = IN_PARTS ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
 #else
-    const uint tile = item % tileCount;
-    const uint number = item / tileCount % matrices;
+    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
+    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 #endif
-    const uint part = item / tileCount / matrices;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint span = TILES_WALKED * tilesAcross;
-    const uint firstDown = tile / span * TILES_WALKED;
-    const uint high = min(tilesDown - firstDown, TILES_WALKED);
-    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
-    const uint left = tile % span / high * TILE_COLUMNS;
+    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
+    Dimension high = walk[3];
+    if (firstDown + high.size > tilesDown)
+        high = walk[4];
+    const uint across = DivideBySize(within, high);
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
 
 #if PHASED
     EnterPhase(number);
@@ -3271,7 +3283,7 @@ void Contract(uint item, uint thread)
                 totals[i][j] = float4(0, 0, 0, 0);
     }
 
-    const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
+    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
     bool isNonFinite = false;  // whether this thread has loaded an infinity or NaN of the left factor
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];

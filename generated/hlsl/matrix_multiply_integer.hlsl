@@ -30,7 +30,6 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise
 //   AHEAD      tiles prefetched into registers, 1 or 2
-//   TILES_WALKED  height in tiles of the bands in which groups walk the output, column by column: 1 or more
 //   IN_PARTS   1 if sums go to `scratch`, because k is split or matrix units cannot store the output's bytes; else 0
 //   MATRIX_UNITS  1, in pass 1 and for Vulkan only: bytes are multiplied by matrix units, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
@@ -94,7 +93,8 @@ struct Dimension
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
 {
 #if PASS >= 1
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
+    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
     int4 leftSteps[2];
     int4 rightSteps[2];
     int4 aSizes[2];
@@ -107,7 +107,6 @@ struct Dimension
     int4 bZeroPointStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int rank;  // entries of sizes
     uint matrices;
     uint matrixRows;
     uint matrixColumns;
@@ -117,7 +116,6 @@ struct Dimension
     uint partDepth;  // products in a part of k
     uint parts;
     uint tilesDown;  // of a matrix
-    uint tilesAcross;
     uint groupColumns;  // thread groups along x
     int r;
     int rowAxis;
@@ -479,14 +477,13 @@ int RightLess(List at)
 List PlaceOf(uint number, uint y, uint x)
 {
     List at = (List)0;
-    at.length = rank;
+    at.length = RANK;
     uint rest = number;
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint size = (uint)sizes[d / 4][d % 4];
-        const uint above = d > 0 ? rest / size : 0;
-        at.entries[d] = (int)(rest - above * size);
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
     at.entries[ROW_AXIS] = (int)y;
@@ -1049,19 +1046,18 @@ void Contract(uint item, uint thread)
     const uint wave = thread / 32;
     lane = thread % 32;
 #endif
-    const uint tileCount = tilesDown * tilesAcross;
-    if (item >= tileCount * matrices * parts)
+    if (item >= walk[0].size * matrices * parts)
         return;
-    const uint tile = item % tileCount;
-    const uint number = item / tileCount % matrices;
-    const uint part = item / tileCount / matrices;
+    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
+    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint span = TILES_WALKED * tilesAcross;
-    const uint firstDown = tile / span * TILES_WALKED;
-    const uint high = min(tilesDown - firstDown, TILES_WALKED);
-    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
-    const uint left = tile % span / high * TILE_COLUMNS;
+    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
+    Dimension high = walk[3];
+    if (firstDown + high.size > tilesDown)
+        high = walk[4];
+    const uint across = DivideBySize(within, high);
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
 
     const List at = PlaceOf(number, 0, 0);
     uint leftBase = 0, rightBase = 0;
@@ -1082,7 +1078,7 @@ void Contract(uint item, uint thread)
         for (j = 0; j < WAVE_COLUMNS / 16; j++)
             totals[i][j] = Filled(0);
 
-    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     uint leftFrom[leftEach];
     uint4 nextLeft[AHEAD][leftEach], nextRight[AHEAD][rightEach];
     int leftSums[leftEach], rightSums[rightEach];

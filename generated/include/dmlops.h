@@ -23018,14 +23018,43 @@ typedef struct dmlops_plan_CommonConstants {
     dmlops_plan_Known known;
 } dmlops_plan_CommonConstants;
 
+typedef struct dmlops_plan_Dimension_16 {
+    int64_t count;
+    dmlops_plan_Dimension items[16];
+} dmlops_plan_Dimension_16;
+
+static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_ContractionParams {
-    dmlops_plan_int_8 sizes;
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_Dimension_16 walk;
     dmlops_plan_int_8 leftSteps;
     dmlops_plan_int_8 rightSteps;
     dmlops_plan_int_96 window;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
-    int64_t rank;
     int64_t matrices;
     int64_t matrixRows;
     int64_t matrixColumns;
@@ -23035,7 +23064,6 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t partDepth;
     int64_t parts;
     int64_t tilesDown;
-    int64_t tilesAcross;
     int64_t groupColumns;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
@@ -23150,35 +23178,6 @@ typedef struct dmlops_plan_Way {
     dmlops_plan_AttentionViews views;
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
-
-typedef struct dmlops_plan_Dimension_16 {
-    int64_t count;
-    dmlops_plan_Dimension items[16];
-} dmlops_plan_Dimension_16;
-
-static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
 
 typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_Dimension_16 sizes;
@@ -24324,15 +24323,32 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.constant_count = 0;
 }
 
+DMLOPS_CALLED void dmlops_put_Dimension(
+    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->multiplier);
+    dmlops_put_word(planning, record->halving);
+    dmlops_put_word(planning, record->shift);
+    dmlops_put_words(planning, record->strides.items, record->strides.count);
+}
+
 DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
-    dmlops_put_words(planning, record->sizes.items, record->sizes.count);
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->walk.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->walk.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_words(planning, record->leftSteps.items, record->leftSteps.count);
     dmlops_put_words(planning, record->rightSteps.items, record->rightSteps.count);
     dmlops_put_words(planning, record->window.items, record->window.count);
     dmlops_put_words(planning, record->lists.items, record->lists.count);
     dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_word(planning, record->rank);
     dmlops_put_word(planning, record->matrices);
     dmlops_put_word(planning, record->matrixRows);
     dmlops_put_word(planning, record->matrixColumns);
@@ -24342,20 +24358,10 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->partDepth);
     dmlops_put_word(planning, record->parts);
     dmlops_put_word(planning, record->tilesDown);
-    dmlops_put_word(planning, record->tilesAcross);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
     dmlops_put_words(planning, record->tap.items, record->tap.count);
-}
-
-DMLOPS_CALLED void dmlops_put_Dimension(
-    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->multiplier);
-    dmlops_put_word(planning, record->halving);
-    dmlops_put_word(planning, record->shift);
-    dmlops_put_words(planning, record->strides.items, record->strides.count);
 }
 
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
@@ -24820,12 +24826,14 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result);
 DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
+DMLOPS_CALLED void dmlops_plan_walk(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, dmlops_plan_Dimension_16* result);
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
+    dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups*
+    groups, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result);
+    dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, const
+    dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result);
 DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -27200,7 +27208,6 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
         result->items[dmlops_item(planning, axis, result->count)] = dmlops_plan_ceil_div(planning,
             result->items[dmlops_item(planning, axis, result->count)], divisor);
     }
-    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, output->sizes.count), 0);
     return;
 }
 
@@ -27351,18 +27358,14 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_8_append(planning, &made_1, row_axis);
     dmlops_plan_boxed(planning, output, &made_1, window, &result->sizes);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
-    int64_t columns = 1;
-    for (int64_t each_2 = 0; each_2 < result->sizes.count; ++each_2) {
-        const int64_t size = result->sizes.items[each_2];
-        columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
-    }
+    int64_t columns = dmlops_plan_element_count(planning, &result->sizes);
     int64_t depth = dmlops_plan_sum_depth(planning, told);
     int is_straight = dmlops_plan_has_phases(planning, window, output);
     if (dmlops_plan_is_of_bytes(planning, told, shader)) {
         is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
     }
-    for (int64_t each_3 = 0; each_3 < factors->left_less.count; ++each_3) {
-        const int64_t axis = factors->left_less.items[each_3];
+    for (int64_t each_2 = 0; each_2 < factors->left_less.count; ++each_2) {
+        const int64_t axis = factors->left_less.items[each_2];
         is_straight = is_straight && (axis == row_axis);
     }
     for (int64_t d = 0; d < window->axes.count; ++d) {
@@ -27383,8 +27386,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_64_append(planning, &others, dmlops_plan_first_of(planning, window, left));
     dmlops_plan_int_64_append(planning, &others, matrix_step);
     int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
-    for (int64_t each_4 = 0; each_4 < others.count; ++each_4) {
-        const int64_t other = others.items[each_4];
+    for (int64_t each_3 = 0; each_3 < others.count; ++each_3) {
+        const int64_t other = others.items[each_3];
         vector = dmlops_gcd(vector, other);
     }
     int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
@@ -27392,23 +27395,23 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int is_down = dmlops_plan_is_stored_down(planning, told, shader, row_axis, rows, run);
     int64_t channels = dmlops_plan_is_of_bytes(planning, told, shader) ? 1 : dmlops_plan_channels_vector(planning,
         factors, right, 4);
-    dmlops_plan_int_8 made_5;
-    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_5);
-    dmlops_plan_Side made_6;
-    made_6.steps = made_5;
-    made_6.depth = depth_step;
-    made_6.matrix = matrix_step;
-    made_6.is_along = 1;
-    made_6.vector = vector;
-    dmlops_plan_int_8 made_7;
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_4);
+    dmlops_plan_Side made_5;
+    made_5.steps = made_4;
+    made_5.depth = depth_step;
+    made_5.matrix = matrix_step;
+    made_5.is_along = 1;
+    made_5.vector = vector;
+    dmlops_plan_int_8 made_6;
     dmlops_plan_axis_steps(planning, output, factors->right.items[dmlops_item(planning, 0, factors->right.count)],
-        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_7);
-    dmlops_plan_Side made_8;
-    made_8.steps = made_7;
-    made_8.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
-    made_8.matrix = 0;
-    made_8.is_along = channels > 1;
-    made_8.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
+        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_6);
+    dmlops_plan_Side made_7;
+    made_7.steps = made_6;
+    made_7.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
+    made_7.matrix = 0;
+    made_7.is_along = channels > 1;
+    made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->row_axis = row_axis;
@@ -27419,8 +27422,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->run = is_down ? rows : run;
     result->depth = depth;
     result->count = count;
-    result->left = made_6;
-    result->right = made_8;
+    result->left = made_5;
+    result->right = made_7;
     return;
 }
 
@@ -27649,10 +27652,27 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     return;
 }
 
+/* How groups walk the tiles: what their numbers are divided by. */
+DMLOPS_CALLED void dmlops_plan_walk(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, dmlops_plan_Dimension_16* result) {
+    int64_t height = dmlops_min(8, split->down);
+    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
+        height));
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8_append(planning, &made_1, dmlops_multiply(split->down, split->across));
+    dmlops_plan_int_8_append(planning, &made_1, found->count);
+    dmlops_plan_int_8_append(planning, &made_1, dmlops_multiply(height, split->across));
+    dmlops_plan_int_8_append(planning, &made_1, height);
+    dmlops_plan_int_8_append(planning, &made_1, last);
+    dmlops_plan_extents(planning, &made_1, result);
+    return;
+}
+
 /* The constants of a pass; `first` is the left factor's offset at the first tap. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups*
+    groups, dmlops_plan_ContractionParams* result) {
     const dmlops_plan_Factors * factors = &told->factors;
     dmlops_plan_int_64 tap;
     tap.count = 0;
@@ -27666,36 +27686,39 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
         dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->tap.step, INT64_C(4294967296)));
         dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
-    dmlops_plan_tapped_params(planning, told, shader, found, common, groups, &tap, result);
+    dmlops_plan_tapped_params(planning, told, found, common, groups, &tap, result);
     return;
 }
 
 /* The same, given the constants of a tap. */
 DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result) {
+    dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, const
+    dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result) {
     const dmlops_plan_Split * split = &common->split;
     const dmlops_plan_Known * known = &common->known;
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
-        const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
-    }
+    dmlops_plan_Dimension_16 made_1;
+    dmlops_plan_extents(planning, &found->sizes, &made_1);
+    dmlops_plan_Dimension_16 made_2;
+    dmlops_plan_walk(planning, found, split, &made_2);
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
-        const int64_t step = found->right.steps.items[each_4];
+    for (int64_t each_4 = 0; each_4 < found->left.steps.count; ++each_4) {
+        const int64_t step = found->left.steps.items[each_4];
         dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    result->sizes = found->sizes;
-    result->leftSteps = made_1;
-    result->rightSteps = made_3;
+    dmlops_plan_int_8 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < found->right.steps.count; ++each_6) {
+        const int64_t step = found->right.steps.items[each_6];
+        dmlops_plan_int_8_append(planning, &made_5, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
+    dmlops_plan_Dimension_16_copy(&result->walk, &made_2);
+    result->leftSteps = made_3;
+    result->rightSteps = made_5;
     dmlops_plan_int_96_copy(&result->window, &common->window);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
-    result->rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)].sizes.count;
     result->matrices = found->count;
     result->matrixRows = found->rows;
     result->matrixColumns = found->columns;
@@ -27705,7 +27728,6 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     result->partDepth = split->products;
     result->parts = split->parts;
     result->tilesDown = split->down;
-    result->tilesAcross = split->across;
     result->groupColumns = groups->columns;
     dmlops_plan_int_64_copy(&result->elements, &told->elements);
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
@@ -28154,6 +28176,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     }
     dmlops_plan_Known known;
     dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
     if (is_windowed) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
@@ -28193,7 +28216,6 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile.wave_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile.ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
     dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), (int64_t)has_units);
     dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
         DMLOPS_CAPABILITY_DOT_PRODUCTS));
@@ -28263,7 +28285,7 @@ DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const d
     dmlops_plan_int_64_append(planning, &tap, dmlops_multiply(4, sums_words));
     dmlops_plan_int_64_append(planning, &tap, 0);
     dmlops_plan_int_64_append(planning, &tap, made->left.matrix);
-    dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups, &tap, result);
+    dmlops_plan_tapped_params(planning, told, made, &pixels, groups, &tap, result);
     return;
 }
 
@@ -28275,7 +28297,7 @@ DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const
     const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, shader->contracted.left,
         told->tensors.count)];
     int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, window, left) : 0;
-    dmlops_plan_contraction_params(planning, told, shader, found, first, common, groups, result);
+    dmlops_plan_contraction_params(planning, told, found, first, common, groups, result);
     return;
 }
 
@@ -28357,7 +28379,8 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, vector),
         vector);
     int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
-    result->steps.count = 0;
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
     for (int64_t d = 0; d < found->sizes.count; ++d) {
         int64_t stride = matrix;
         for (int64_t later = 0; later < found->sizes.count; ++later) {
@@ -28367,8 +28390,11 @@ DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops
         if (d == axis) {
             stride = side->is_along ? pitch : 1;
         }
-        dmlops_plan_int_8_append(planning, &result->steps, stride);
+        dmlops_plan_int_8_append(planning, &steps, stride);
     }
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_padded(planning, &steps, &made_1);
+    result->steps = made_1;
     result->depth = side->is_along ? 1 : pitch;
     result->matrix = matrix;
     result->is_along = side->is_along;
@@ -28666,7 +28692,6 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile.thread_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile.thread_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
@@ -28716,6 +28741,7 @@ DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const 
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found->is_down);
     if (found->column_axis != -1) {
@@ -28754,7 +28780,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split->parts == 1) ?
         dmlops_plan_output_vector(planning, found, output) : 1);
     dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &made_1);
+    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_ordered);
 }
@@ -28779,7 +28805,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const d
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
     dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &made_1);
+    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
@@ -30496,9 +30522,9 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With few rows,
-   groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; if `is_gathered`,
-   elements of the right factor are loaded one by one, which takes registers. */
+/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With few rows or
+   columns, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; if
+   `is_gathered`, elements of the right factor are loaded one by one, which takes registers. */
 DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, int is_gathered, dmlops_plan_UnitTile* result) {
     int is_windowed = found->column_axis == -1;
@@ -30523,6 +30549,16 @@ DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dm
         result->wave_columns = 16;
         result->ahead = ahead;
         result->resident = 1;
+        return;
+    }
+    if ((found->columns <= 16) && !is_windowed) {
+        result->rows = 64;
+        result->columns = 16;
+        result->depth = depth;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = ahead;
+        result->resident = 4;
         return;
     }
     dmlops_plan_UnitTile large;
@@ -30844,7 +30880,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, shader, &factors, first, &common, &groups, &params);
+    dmlops_plan_contraction_params(planning, told, &factors, first, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
     if (split.parts > 1) {
@@ -30880,7 +30916,6 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 8);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
@@ -30903,7 +30938,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, shader, found, first, common, &groups, &params);
+    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
@@ -31969,6 +32004,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
         told->tensors.count)];
     dmlops_plan_Known known;
     dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), matrices->row_axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), matrices->column_axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 0);
@@ -31993,7 +32029,6 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILES_WALKED"), 1);
     dmlops_plan_int_96 made_2;
     dmlops_plan_window_words(planning, told, shader, &made_2);
     dmlops_plan_CommonConstants common;
@@ -32004,7 +32039,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
         matrices->count), split->parts), in_group), in_group, 1, &groups);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, shader, matrices, 0, &common, &groups, &params);
+    dmlops_plan_contraction_params(planning, told, matrices, 0, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     if (split->parts > 1) {

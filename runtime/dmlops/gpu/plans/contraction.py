@@ -44,7 +44,6 @@ from .tuning import (
     TILE_SMALL,
     TILE_SMALL_DEPTH,
     TILE_SMALL_PART,
-    TILE_WALK,
     TILE_WINDOW_PARTS,
 )
 
@@ -195,7 +194,6 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("TILE_DEPTH", tile.depth)
-    out.define("TILES_WALKED", TILE_WALK)
     out.define("THREAD_ROWS", tile.thread_rows)
     out.define("THREAD_COLUMNS", tile.thread_columns)
     out.define("IN_PARTS", int(split.parts > 1))
@@ -228,6 +226,7 @@ def define_matrices(
     """The macros of the matrices' axes, of the output, and of the window; `taps_at_once` are the taps that
     tiles hold at once."""
     window, output = told.factors.window, told.tensors[shader.contracted.output]
+    out.define("RANK", len(output.sizes))
     out.define("ROW_AXIS", found.row_axis)
     out.define("OUTPUT_DOWN", int(found.is_down))
     if found.column_axis != NONE:
@@ -262,7 +261,7 @@ def dispatch_tiles(
     out.define("RIGHT_VECTOR", found.right.vector)
     out.define("ORDERED", int(is_ordered))
     out.define("OUTPUT_VECTOR", output_vector(found, output) if split.parts == 1 else 1)
-    out.dispatch(contraction_params(told, shader, found, first, common, groups), groups, is_ordered)
+    out.dispatch(contraction_params(told, found, first, common, groups), groups, is_ordered)
 
 
 def dispatch_items(
@@ -288,4 +287,4 @@ def dispatch_items(
     if not is_last and found.column_axis != NONE:
         out.define("ORDERED", 1)
     out.define("OUTPUT_VECTOR", vector)
-    out.dispatch(contraction_params(told, shader, found, first, common, groups), groups, is_last)
+    out.dispatch(contraction_params(told, found, first, common, groups), groups, is_last)

@@ -142,7 +142,6 @@ def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
     for d, divisor in enumerate(window.right_divisors):
         axis = window.axes[d]
         sizes[axis] = ceil_div(sizes[axis], divisor)
-    sizes.extend([0] * (8 - len(output.sizes)))
     return sizes
 
 
@@ -234,9 +233,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
     row_axis, groups = factors.left[counts_rows], max(window.groups, 1)
     sizes = boxed(output, [row_axis], window)
     rows = output.sizes[row_axis] // groups
-    columns = 1
-    for size in sizes:
-        columns = times(columns, max(size, 1))  # 0 pads the list beyond the last dimension
+    columns = element_count(sizes)
     depth = sum_depth(told)
     is_straight = has_phases(window, output)
     if is_of_bytes(told, shader):

@@ -42,7 +42,6 @@ from .tuning import (
     BYTES_PART,
     SINGLE_THREADS,
     TILE_FEW_ROWS,
-    TILE_WALK,
 )
 
 BYTES_ORDER_PASS = 2  # packs both factors of a convolution; relative to the contraction's number
@@ -206,6 +205,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     if words >= MAX_COUNT // 4:  # the shader counts bytes there
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, told, shader, output)
+    out.define("RANK", len(output.sizes))
     out.define("ROW_AXIS", found.row_axis)
     if is_windowed:
         out.define("WINDOW_RANK", len(window.sizes))
@@ -233,7 +233,6 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.define("WAVE_ROWS", tile.wave_rows)
     out.define("WAVE_COLUMNS", tile.wave_columns)
     out.define("AHEAD", tile.ahead)
-    out.define("TILES_WALKED", TILE_WALK)
     out.define("MATRIX_UNITS", int(has_units))
     out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
@@ -282,7 +281,7 @@ def ordered_params(
     pixels = common._replace(window=strided_words(out, told, shader, pixel_strides(told, shader, order)))
     places = element_count(told.factors.window.sizes)
     tap: Words = [order.padded, places, 4 * sums_words, 0, made.left.matrix]
-    return tapped_params(told, shader, made, pixels, groups, tap)
+    return tapped_params(told, made, pixels, groups, tap)
 
 
 def unordered_params(
@@ -291,7 +290,7 @@ def unordered_params(
     """The constants of a pass that reads the factors from their tensors."""
     window, left = told.factors.window, told.tensors[shader.contracted.left]
     first = first_of(window, left) if found.column_axis == NONE else 0
-    return contraction_params(told, shader, found, first, common, groups)
+    return contraction_params(told, found, first, common, groups)
 
 
 def dispatch_byte_items(

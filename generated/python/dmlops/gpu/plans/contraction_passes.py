@@ -8,11 +8,12 @@ from typing import Annotated, NamedTuple
 
 from .defined import Definition, DefinitionShader
 from .known import Known, Lists, eight
-from .loops import Words, ceil_div, element_count, times
+from .loops import Dimensions, Words, ceil_div, element_count, extents, times
 from .matrices import Matrices
 from .phases import period
 from .planning import Planning
-from .told import Eight, Groups, Signed, Sizes
+from .told import Eight, Groups, Sizes
+from .tuning import TILE_WALK
 
 PARTS_PASS = 1  # adds up partial sums; relative to the contraction's number
 
@@ -45,16 +46,16 @@ class CommonConstants(NamedTuple):
 
 
 class ContractionParams(NamedTuple):
-    sizes: Eight
-    "of the output, 1 along rows, and along columns without a window; lists fill two vectors"
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the output, 1 along rows, and along columns without a window"
+    walk: Annotated[Dimensions, "5"]
+    "tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one"
     leftSteps: Eight
-    "strides along the dimensions of the output"
+    "strides along the dimensions of the output; lists fill two vectors"
     rightSteps: Eight
     window: WindowWords
     lists: Lists
     activations: Annotated[list[int], 32]
-    rank: Signed
-    "entries of sizes"
     matrices: int
     matrixRows: int
     matrixColumns: int
@@ -68,7 +69,6 @@ class ContractionParams(NamedTuple):
     parts: int
     tilesDown: int
     "of a matrix"
-    tilesAcross: int
     groupColumns: int
     "thread groups along x"
     elements: Words
@@ -132,13 +132,15 @@ def strided_words(out: Planning, told: Definition, shader: DefinitionShader, str
     return words
 
 
+def walk(found: Matrices, split: Split) -> Dimensions:
+    """How groups walk the tiles: what their numbers are divided by."""
+    height = min(TILE_WALK, split.down)
+    last = split.down - (split.down - 1) // height * height
+    return extents([split.down * split.across, found.count, height * split.across, height, last])
+
+
 def contraction_params(
-    told: Definition,
-    shader: DefinitionShader,
-    found: Matrices,
-    first: int,
-    common: CommonConstants,
-    groups: Groups,
+    told: Definition, found: Matrices, first: int, common: CommonConstants, groups: Groups
 ) -> ContractionParams:
     """The constants of a pass; `first` is the left factor's offset at the first tap."""
     factors = told.factors
@@ -147,27 +149,22 @@ def contraction_params(
         tap = [factors.depth, element_count(factors.window.sizes), first % 2**32]
         tap.append(found.tap.step % 2**32)
         tap.append(found.left.matrix % 2**32)
-    return tapped_params(told, shader, found, common, groups, tap)
+    return tapped_params(told, found, common, groups, tap)
 
 
 def tapped_params(
-    told: Definition,
-    shader: DefinitionShader,
-    found: Matrices,
-    common: CommonConstants,
-    groups: Groups,
-    tap: Words,
+    told: Definition, found: Matrices, common: CommonConstants, groups: Groups, tap: Words
 ) -> ContractionParams:
     """The same, given the constants of a tap."""
     split, known = common.split, common.known
     return ContractionParams(
-        found.sizes,
+        extents(found.sizes),
+        walk(found, split),
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
         common.window,
         known.lists,
         known.activations,
-        len(told.tensors[shader.contracted.output].sizes),
         found.count,
         found.rows,
         found.columns,
@@ -177,7 +174,6 @@ def tapped_params(
         split.products,
         split.parts,
         split.down,
-        split.across,
         groups.columns,
         told.elements,
         known.scalars,

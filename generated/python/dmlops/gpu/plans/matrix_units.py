@@ -49,7 +49,6 @@ from .tuning import (
     MULTIPROCESSORS,
     SINGLE_THREADS,
     TILE_FEW_ROWS,
-    TILE_WALK,
     UNITS_DIRECT_ROWS,
     UNITS_GROUPS,
     UNITS_MEMORY,
@@ -183,8 +182,8 @@ def has_room(tile: UnitTile, row: Row) -> bool:
 
 def unit_tile_for(found: Matrices, channels: int, is_gathered: bool) -> UnitTile:
     """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With
-    few rows, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; if
-    `is_gathered`, elements of the right factor are loaded one by one, which takes registers."""
+    few rows or columns, groups mostly wait for loads, so more of them are resident. `channels` are those of
+    one tap; if `is_gathered`, elements of the right factor are loaded one by one, which takes registers."""
     is_windowed = found.column_axis == NONE
     depth = 32 if is_windowed and channels % 64 > 0 else 64
     ahead = 1 if is_windowed or found.depth <= 64 else 2
@@ -193,6 +192,8 @@ def unit_tile_for(found: Matrices, channels: int, is_gathered: bool) -> UnitTile
     is_shallow = found.depth <= UNITS_SHALLOW and tiles_of(found, 32, 32) < UNITS_GROUPS
     if is_shallow and not is_windowed:
         return UnitTile(32, 32, depth, 16, 16, ahead, 1)
+    if found.columns <= 16 and not is_windowed:
+        return UnitTile(64, 16, depth, 16, 16, ahead, 4)
     large = UnitTile(128, 128, depth, 64, 32, 1, 1)
     if min(found.rows, found.columns) > 64 and occupies_most(found, large):
         pair = UnitTile(128, 128, 32 if is_gathered else depth, 64, 32 if is_gathered else 64, 1, 2)
@@ -327,7 +328,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("OUTPUT_VECTOR", output_vector(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
-    params = contraction_params(told, shader, factors, first, common, groups)
+    params = contraction_params(told, factors, first, common, groups)
     out.dispatch(params, groups, is_ordered or is_copied)
     if split.parts > 1:
         dispatch_single(out, told, shader, found, first, common, number + PARTS_PASS, partial_vectors(found))
@@ -349,7 +350,6 @@ def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> N
     out.define("RIGHT_ALONG", int(right.is_along))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
-    out.define("TILES_WALKED", TILE_WALK)
     out.define("WAVE_ROWS", tile.wave_rows)
     out.define("WAVE_COLUMNS", tile.wave_columns)
     out.define("AHEAD", tile.ahead)
@@ -376,5 +376,5 @@ def dispatch_single(
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", vector)
-    params = contraction_params(told, shader, found, first, common, groups)
+    params = contraction_params(told, found, first, common, groups)
     out.dispatch(params, groups, is_last)

@@ -6,6 +6,7 @@ them."""
 from __future__ import annotations
 
 from .defined import MAX_COUNT, Definition
+from .known import padded
 from .loops import ceil_div, element_count, times
 from .matrices import Matrices, Side
 from .phases import is_divided
@@ -66,7 +67,7 @@ def line_side(found: Matrices, side: Side, axis: int, own: int, vector: int) -> 
         if d == axis:
             stride = pitch if side.is_along else 1
         steps.append(stride)
-    return Side(steps, 1 if side.is_along else pitch, matrix, side.is_along, vector)
+    return Side(padded(steps), 1 if side.is_along else pitch, matrix, side.is_along, vector)
 
 
 def copied_words(made: Matrices, vector: int) -> int:

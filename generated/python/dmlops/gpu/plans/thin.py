@@ -137,6 +137,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     output = told.tensors[shader.contracted.output]
     known = begin_form(out, told, shader, output)
+    out.define("RANK", len(output.sizes))
     out.define("ROW_AXIS", matrices.row_axis)
     out.define("COLUMN_AXIS", matrices.column_axis)
     out.define("OUTPUT_DOWN", 0)
@@ -160,10 +161,9 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     out.define("WIDTH", share.width)
     out.define("TILE_ROWS", matrices.rows)
     out.define("TILE_COLUMNS", share.width * share.columns)
-    out.define("TILES_WALKED", 1)
     common = CommonConstants(split, window_words(out, told, shader), known)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
-    params = contraction_params(told, shader, matrices, 0, common, groups)
+    params = contraction_params(told, matrices, 0, common, groups)
     out.dispatch(params, groups, False)
     if split.parts > 1:
         dispatch_single(
