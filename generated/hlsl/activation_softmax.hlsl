@@ -496,8 +496,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint number = group.y * groupColumns + group.x;
     const uint lane = ACROSS ? thread / columns : thread % LANES;
-    const uint part = number % parts;
-    const uint set = number / parts * columns + (ACROSS ? thread % columns : thread / LANES);
+#if PASS == 0
+    const uint part = 0, block = number;
+#else
+    const uint part = number % parts, block = number / parts;
+#endif
+    const uint set = block * columns + (ACROSS ? thread % columns : thread / LANES);
     Share share;
     share.set = min(set, sets - 1);  // clamped, since all threads of a group have to reach its barriers
     const Position position = LocateSet(share.set);
