@@ -171,7 +171,7 @@ ROWS = {  # windows of which tiles have places beside each other at once
     "channels last": channels_last(convolution(half(2, 32, 9, 31), half(72, 32, 3, 3))),
 }
 ROW_TILES = {
-    "few": None, "tall": UnitTile(128, 128, 16, 64, 32, 1, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1, 1),
+    "few": None, "tall": UnitTile(128, 256, 16, 64, 64, 1, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1, 1),
 }  # fmt: skip
 CASES = {**PRODUCTS, **WINDOWS}
 WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meets, each at least once
@@ -312,7 +312,7 @@ def test_tiles_and_parts_of_windows() -> None:
         return int(made.defines["TILE_ROWS"]), tiles, made.groups.columns // tiles
 
     assert chosen(32, 64, 56, 64) == (64, 403, 1)
-    assert chosen(32, 128, 28, 128) == (128, 207, 1)
+    assert chosen(32, 128, 28, 128) == (128, 103, 1)
     assert chosen(32, 256, 14, 256) == (64, 216, 1)
     assert chosen(32, 512, 7, 512) == (64, 120, 1)
     assert chosen(32, 1024, 14, 256, 1) == (128, 98, 1)

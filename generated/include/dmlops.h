@@ -30490,15 +30490,25 @@ DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dml
     }
     dmlops_plan_UnitTile tall;
     tall.rows = 128;
-    tall.columns = 128;
+    tall.columns = 256;
     tall.depth = 16;
     tall.wave_rows = 64;
-    tall.wave_columns = 32;
+    tall.wave_columns = 64;
     tall.ahead = 1;
-    tall.resident = 2;
+    tall.resident = 1;
     if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && dmlops_plan_has_room(planning,
         &tall, row)) {
         *result = tall;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 256) < 264) {
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 16;
+        result->wave_rows = 32;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        result->resident = 2;
         return;
     }
     result->rows = 64;

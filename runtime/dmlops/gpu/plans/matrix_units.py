@@ -165,9 +165,11 @@ def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
         if has_room(deep, row):
             return deep
         return UnitTile(64, 128, 16, 32, 32, 1, 2)
-    tall = UnitTile(128, 128, 16, 64, 32, 1, 2)
+    tall = UnitTile(128, 256, 16, 64, 64, 1, 1)
     if ceil_div(found.rows, 64) % 2 == 0 and has_room(tall, row):
         return tall
+    if tiles_of(found, 64, 256) < 2 * MULTIPROCESSORS:  # wider ones would leave some with a single group
+        return UnitTile(64, 128, 16, 32, 64, 1, 2)
     return UnitTile(64, 256, 16, 32, 64, 1, 2)
 
 
