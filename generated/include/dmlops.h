@@ -4630,7 +4630,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how to run the shaders that come with this header for a description. */
 
-#define DMLOPS_MAX_DEFINES 154
+#define DMLOPS_MAX_DEFINES 124
 #define DMLOPS_MAX_BINDINGS 17
 #define DMLOPS_MAX_CONSTANTS 580
 #define DMLOPS_MAX_SCRATCH 4
@@ -4640,7 +4640,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 
 /* A macro of a shader, to be set with -D NAME=VALUE. */
 typedef struct dmlops_define {
-    char name[42];
+    char name[40];
     char value[24];
 } dmlops_define;
 
@@ -24752,6 +24752,7 @@ DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t 
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -26790,30 +26791,39 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
     return row;
 }
 
-/* Defines the macros and binds the resources of tensors; returns their sizes and strides as words. */
+/* The macros of the least and the greatest value of a tensor's data type. */
+DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), dmlops_plan_lowest(planning, tensor->bits,
+        tensor->is_float, tensor->is_signed));
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_plan_highest(planning,
+        tensor->bits, tensor->is_float, tensor->is_signed));
+    dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)tensor->is_float);
+}
+
+/* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
+   words. */
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        dmlops_plan_define_tensor(planning, tensor);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
-        if (tensor->is_limited) {
-            dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), dmlops_plan_lowest(planning,
-                tensor->bits, tensor->is_float, tensor->is_signed));
-            dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_plan_highest(planning,
-                tensor->bits, tensor->is_float, tensor->is_signed));
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)tensor->is_float);
-        }
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_STRIDES_LENGTH"), tensor->strides.count);
-        dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
-        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
-        dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
-        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
-        dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
-        if (tensor->is_present && tensor->is_held) {
-            dmlops_out_hold(planning, &tensor->buffer);
+        if (!tensor->is_present) {
+            dmlops_plan_int_512_fill(planning, result, 16, 0);
+            dmlops_plan_bind(planning, tensor, stand_in);
+        } else {
+            dmlops_plan_define_tensor(planning, tensor);
+            if (tensor->is_limited) {
+                dmlops_plan_define_limits(planning, tensor);
+            }
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+            dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
+            dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
+            dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
+            dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
+            dmlops_plan_bind(planning, tensor, &tensor->buffer);
+            if (tensor->is_held) {
+                dmlops_out_hold(planning, &tensor->buffer);
+            }
         }
     }
     return;

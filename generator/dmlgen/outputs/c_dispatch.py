@@ -28,7 +28,7 @@ from dmlgen.schedules.schedule import Steps
 from dmlgen.schedules.sets import AT
 
 _NUMBER = ir.Local("index", ir.INT)
-_LONGEST_END = len("_STRIDES_LENGTH")
+_LONGEST_END = len("_SIZES_LENGTH")
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _defines(shader: ShaderView) -> int:
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
     lists = len(static.lists) + static.boxes.bit_count()
-    return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + lists + len(static.bounds)
+    return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + lists + len(static.bounds)
 
 
 def _longest_list(operator: Operator) -> int:

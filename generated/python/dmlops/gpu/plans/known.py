@@ -11,7 +11,7 @@ from .defined import Definition, DefinitionShader
 from .loops import Words, bind
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Eight, Sizes
+from .told import NO_MEMBER, Buffer, Eight, Sizes, Tensor
 from .types import define_tensor, value_type
 
 Lists = Annotated[list[int], 512]
@@ -93,27 +93,33 @@ def dimension_of_rows(sizes: Sizes) -> int:
     return row
 
 
+def define_limits(out: Planning, tensor: Tensor) -> None:
+    """The macros of the least and the greatest value of a tensor's data type."""
+    out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.is_float, tensor.is_signed))
+    out.define_text(f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.is_float, tensor.is_signed))
+    out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
+
+
 def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
-    """Defines the macros and binds the resources of tensors; returns their sizes and strides as words."""
+    """Defines the macros of the tensors that are present and binds the resources of all; returns their sizes
+    and strides as words."""
     lists: Lists = []
     for tensor in told.tensors:
-        define_tensor(out, tensor)
-        out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
-        if tensor.is_limited:
-            out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.is_float, tensor.is_signed))
-            out.define_text(
-                f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.is_float, tensor.is_signed)
-            )
-            out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
-        out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
-        out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
-        lists.extend(tensor.sizes)
-        lists.extend([0] * (8 - len(tensor.sizes)))
-        lists.extend(tensor.strides)
-        lists.extend([0] * (8 - len(tensor.strides)))
-        bind(out, tensor, tensor.buffer if tensor.is_present else stand_in)
-        if tensor.is_present and tensor.is_held:
-            out.hold(tensor.buffer)
+        if not tensor.is_present:
+            lists.extend([0] * 16)
+            bind(out, tensor, stand_in)
+        else:
+            define_tensor(out, tensor)
+            if tensor.is_limited:
+                define_limits(out, tensor)
+            out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+            lists.extend(tensor.sizes)
+            lists.extend([0] * (8 - len(tensor.sizes)))
+            lists.extend(tensor.strides)
+            lists.extend([0] * (8 - len(tensor.strides)))
+            bind(out, tensor, tensor.buffer)
+            if tensor.is_held:
+                out.hold(tensor.buffer)
     return lists
 
 
