@@ -22334,16 +22334,89 @@ typedef struct dmlops_plan_AttentionViews {
     int64_t shared;
 } dmlops_plan_AttentionViews;
 
+typedef struct dmlops_plan_int_4 {
+    int64_t count;
+    int64_t items[4];
+} dmlops_plan_int_4;
+
+static inline void dmlops_plan_int_4_append(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t item) {
+    if (list->count < 4) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_insert(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t place, int64_t item) {
+    if (list->count >= 4 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_copy(dmlops_plan_int_4* to, const dmlops_plan_int_4* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_extend(
+    dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, const int64_t* items) {
+    if (count > 4 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_fill(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, int64_t item) {
+    if (count > 4 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
+    }
+    list->count += count > 0 ? count : 0;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_4_has(const dmlops_plan_int_4* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_4_equal(const dmlops_plan_int_4* a, const dmlops_plan_int_4* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_Source {
+    int64_t tensor;
+    dmlops_plan_int_4 layout;
+} dmlops_plan_Source;
+
 typedef struct dmlops_plan_Sources {
-    int64_t query;
-    int64_t key;
-    int64_t value;
-    int64_t output;
-    int64_t key_before;
-    int64_t value_before;
+    dmlops_plan_Source query;
+    dmlops_plan_Source key;
+    dmlops_plan_Source value;
+    dmlops_plan_Source output;
+    dmlops_plan_Source key_before;
+    dmlops_plan_Source value_before;
     int64_t begin;
-    int64_t key_stored;
-    int64_t value_stored;
+    dmlops_plan_Source key_stored;
+    dmlops_plan_Source value_stored;
 } dmlops_plan_Sources;
 
 typedef struct dmlops_plan_Parts {
@@ -23146,8 +23219,8 @@ typedef struct dmlops_plan_Way {
     int64_t led;
     int64_t halves;
     int attends;
+    int scores_told;
     dmlops_plan_Parts parts;
-    dmlops_plan_AttentionViews views;
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
 
@@ -24634,22 +24707,19 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
-DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
-    dmlops_plan_int_8* strides);
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result);
-DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin);
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
+    int64_t vector, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int64_t vector, dmlops_plan_Sources* result);
-DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
+    dmlops_plan_Source* result);
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
@@ -24659,23 +24729,21 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
-    dmlops_plan_View* result);
 DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
     kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources*
     result);
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
-    result);
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
+    dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result);
+DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const dmlops_plan_Source* source,
+    dmlops_plan_int_4* result);
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
-    dmlops_plan_int_64* result);
+    dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
+    each, int64_t first_part, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources,
+    dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
@@ -24686,14 +24754,12 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     int has_units, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_Sources* sources, int64_t vector, int64_t keys);
+DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
+    vector, int64_t keys);
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t rows, int64_t keys, int64_t
@@ -24703,8 +24769,8 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources*
-    sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
@@ -24748,7 +24814,8 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     result);
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
-DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor);
+DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
@@ -24920,7 +24987,7 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
 DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
     int64_t lanes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25231,22 +25298,24 @@ DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, in
 
 /* The product of sizes, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
+    (void)planning;
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
         const int64_t size = sizes->items[each_1];
-        count = dmlops_plan_times(planning, count, size);
+        count = dmlops_multiply(count, size);
     }
-    return count;
+    return dmlops_min(count, INT64_C(4294967296));
 }
 
 /* How often the body of nested loops runs, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
+    (void)planning;
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
-        count = dmlops_plan_times(planning, count, loop->size);
+        count = dmlops_multiply(count, loop->size);
     }
-    return count;
+    return dmlops_min(count, INT64_C(4294967296));
 }
 
 /* Binds a tensor, as `buffer`, to the next resource of the next dispatch. */
@@ -25521,118 +25590,157 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* For a pass that accesses intermediate tensors only. */
-DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
-    (void)planning;
-    result->query = -1;
-    result->key = -1;
-    result->value = -1;
-    result->output = -1;
-    result->key_before = -1;
-    result->value_before = -1;
-    result->begin = 0;
-    result->key_stored = -1;
-    result->value_stored = -1;
+DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result) {
+    dmlops_plan_int_4 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    result->tensor = -1;
+    result->layout = made_1;
     return;
 }
 
-/* Whether scores, or which keys are masked, depend on tensors that are present. */
-DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors) {
-    (void)planning;
-    int made_1 = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* one = &tensors->items[place];
-        made_1 = made_1 || ((((attention->told >> place) & 1) == 1) && one->is_present);
-    }
-    return made_1;
+/* For a pass that accesses intermediate tensors only. */
+DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
+    dmlops_plan_Source none;
+    dmlops_plan_no_source(planning, &none);
+    result->query = none;
+    result->key = none;
+    result->value = none;
+    result->output = none;
+    result->key_before = none;
+    result->value_before = none;
+    result->begin = 0;
+    result->key_stored = none;
+    result->value_stored = none;
+    return;
 }
 
-/* The offset of a coordinate, in elements; numbers that follow it are ignored. */
-DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
-    dmlops_plan_int_8* strides) {
-    int64_t offset = 0;
-    for (int64_t d = 0; d < strides->count; ++d) {
-        const int64_t stride = strides->items[d];
-        offset = dmlops_add(offset, dmlops_multiply(place->items[dmlops_item(planning, d, place->count)], stride));
-    }
-    return offset;
-}
-
-/* Whether every entry of an intermediate tensor lies in the view's tensor, and within all limits. */
+/* Whether every entry of an intermediate tensor, from row `begin` on, lies in the view's tensor, and within all limits. */
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes) {
-    dmlops_plan_int_64 limits;
-    limits.count = 0;
-    dmlops_plan_int_64_extend(planning, &limits, tensor->sizes.count, tensor->sizes.items);
-    dmlops_plan_int_64_extend(planning, &limits, view->limits.count, view->limits.items);
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin) {
+    dmlops_plan_int_16 least;
+    least.count = 0;
+    dmlops_plan_int_16_extend(planning, &least, view->first.count, view->first.items);
+    dmlops_plan_int_16 greatest;
+    greatest.count = 0;
+    dmlops_plan_int_16_extend(planning, &greatest, view->first.count, view->first.items);
+    dmlops_plan_int_4 from_;
+    from_.count = 0;
+    dmlops_plan_int_4_append(planning, &from_, 0);
+    dmlops_plan_int_4_append(planning, &from_, 0);
+    dmlops_plan_int_4_append(planning, &from_, begin);
+    dmlops_plan_int_4_append(planning, &from_, 0);
     dmlops_plan_int_8_4 steps;
     steps.count = 0;
     dmlops_plan_int_8_4_append(planning, &steps, &view->batch);
     dmlops_plan_int_8_4_append(planning, &steps, &view->head);
     dmlops_plan_int_8_4_append(planning, &steps, &view->row);
     dmlops_plan_int_8_4_append(planning, &steps, &view->element);
-    for (int64_t d = 0; d < limits.count; ++d) {
-        const int64_t limit = limits.items[d];
-        int64_t least = view->first.items[dmlops_item(planning, d, view->first.count)];
-        int64_t greatest = view->first.items[dmlops_item(planning, d, view->first.count)];
-        for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
-            const int64_t size = sizes->items[each_1];
-            const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
-            int64_t reach = dmlops_multiply(dmlops_subtract(size, 1), step->items[dmlops_item(planning, d,
-                step->count)]);
-            if (reach > 0) {
-                greatest = dmlops_add(greatest, reach);
+    for (int64_t each_1 = 0; each_1 < from_.count; ++each_1) {
+        const int64_t first = from_.items[each_1];
+        const int64_t size = sizes->items[dmlops_item(planning, each_1, sizes->count)];
+        const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
+        for (int64_t d = 0; d < step->count; ++d) {
+            const int64_t stride = step->items[d];
+            if (stride > 0) {
+                least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning, d,
+                    least.count)], dmlops_multiply(first, stride));
+                greatest.items[dmlops_item(planning, d, greatest.count)] =
+                    dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)],
+                    dmlops_multiply(dmlops_subtract(size, 1), stride));
             } else {
-                least = dmlops_add(least, reach);
+                if (stride < 0) {
+                    least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning,
+                        d, least.count)], dmlops_multiply(dmlops_subtract(size, 1), stride));
+                    greatest.items[dmlops_item(planning, d, greatest.count)] =
+                        dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)], dmlops_multiply(first,
+                        stride));
+                }
             }
         }
-        if ((least < 0) || (greatest >= limit)) {
+    }
+    dmlops_plan_int_16 limits;
+    limits.count = 0;
+    dmlops_plan_int_16_extend(planning, &limits, tensor->sizes.count, tensor->sizes.items);
+    dmlops_plan_int_16_extend(planning, &limits, view->limits.count, view->limits.items);
+    for (int64_t each_2 = 0; each_2 < least.count; ++each_2) {
+        const int64_t low = least.items[each_2];
+        const int64_t high = greatest.items[dmlops_item(planning, each_2, greatest.count)];
+        const int64_t limit = limits.items[dmlops_item(planning, each_2, limits.count)];
+        if ((low < 0) || (high >= limit)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* The offset of the first entry in a tensor, and the strides of batches, heads and rows, in elements; 0 where there is
-   only one. */
-DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result) {
-    result->count = 0;
-    dmlops_plan_int_64_append(planning, result, dmlops_plan_offset_of(planning, &view->first, &tensor->strides));
-    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ?
-        dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
-    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ?
-        dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
-    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ?
-        dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
-    return;
-}
-
-/* The tensor of a view, if its rows are whole vectors as well and nothing else in the pass reads it; else NONE. `sizes`
-   are those of the intermediate tensor. */
-DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
-    if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1)) {
-        return -1;
+/* The tensor of a view, if it has all rows from number `begin` on, these are whole vectors as well, and nothing else in
+   the pass reads it. `sizes` are those of the intermediate tensor; its layout counts rows from the first of all. */
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
+    int64_t vector, dmlops_plan_Source* result) {
+    if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1) ||
+        (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0)) {
+        dmlops_plan_no_source(planning, result);
+        return;
     }
     const dmlops_plan_Tensor * tensor = &tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
-    if (!tensor->is_present || (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
-        (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
-        return -1;
+    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes, begin)) {
+        dmlops_plan_no_source(planning, result);
+        return;
     }
-    if (!dmlops_plan_is_inside(planning, view, tensor, sizes)) {
-        return -1;
+    int64_t first = 0;
+    int64_t batch = 0;
+    int64_t head = 0;
+    int64_t row = 0;
+    int64_t element = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        first = dmlops_add(first, dmlops_multiply(view->first.items[dmlops_item(planning, d, view->first.count)],
+            stride));
+        batch = dmlops_add(batch, dmlops_multiply(view->batch.items[dmlops_item(planning, d, view->batch.count)],
+            stride));
+        head = dmlops_add(head, dmlops_multiply(view->head.items[dmlops_item(planning, d, view->head.count)], stride));
+        row = dmlops_add(row, dmlops_multiply(view->row.items[dmlops_item(planning, d, view->row.count)], stride));
+        element = dmlops_add(element, dmlops_multiply(view->element.items[dmlops_item(planning, d,
+            view->element.count)], stride));
     }
-    dmlops_plan_int_64 made_2;
-    dmlops_plan_rows_in(planning, view, tensor, sizes, &made_2);
-    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
-        const int64_t place = made_2.items[each_1];
-        if (dmlops_modulo(place, vector) != 0) {
-            return -1;
+    if (element != 1) {
+        dmlops_plan_no_source(planning, result);
+        return;
+    }
+    if (sizes->items[dmlops_item(planning, 0, sizes->count)] == 1) {
+        batch = 0;
+    }
+    if (sizes->items[dmlops_item(planning, 1, sizes->count)] == 1) {
+        head = 0;
+    }
+    dmlops_plan_int_4 starts;
+    starts.count = 0;
+    dmlops_plan_int_4_append(planning, &starts, dmlops_add(first, dmlops_multiply(begin, row)));
+    dmlops_plan_int_4_append(planning, &starts, batch);
+    dmlops_plan_int_4_append(planning, &starts, head);
+    dmlops_plan_int_4_append(planning, &starts, (dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)],
+        begin) > 1) ? row : 0);
+    for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
+        const int64_t start = starts.items[each_1];
+        if (dmlops_modulo(start, vector) != 0) {
+            dmlops_plan_no_source(planning, result);
+            return;
         }
     }
-    return view->tensor;
+    dmlops_plan_int_4 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_4_append(planning, &made_2, first);
+    dmlops_plan_int_4_append(planning, &made_2, batch);
+    dmlops_plan_int_4_append(planning, &made_2, head);
+    dmlops_plan_int_4_append(planning, &made_2, (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ? row : 0);
+    result->tensor = view->tensor;
+    result->layout = made_2;
+    return;
 }
 
 /* What the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four. */
@@ -25647,26 +25755,38 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_Sources made_1;
     dmlops_plan_no_sources(planning, &made_1);
+    dmlops_plan_Source made_2;
+    dmlops_plan_source_of(planning, attention, &views->query, tensors, &kept_sizes->items[dmlops_item(planning,
+        attention->query, kept_sizes->count)], 0, vector, &made_2);
+    dmlops_plan_Source made_3;
+    dmlops_plan_source_of(planning, attention, &views->key, tensors, &kept_sizes->items[dmlops_item(planning,
+        attention->key, kept_sizes->count)], 0, vector, &made_3);
+    dmlops_plan_Source made_4;
+    dmlops_plan_source_of(planning, attention, &views->value, tensors, &kept_sizes->items[dmlops_item(planning,
+        attention->value, kept_sizes->count)], 0, vector, &made_4);
+    dmlops_plan_Source made_5;
+    dmlops_plan_written_of(planning, attention, &views->output, tensors, sizes, 4, &made_5);
     *result = made_1;
-    result->query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
-        &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], vector);
-    result->key = dmlops_plan_source_of(planning, attention, &views->key, tensors,
-        &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)], vector);
-    result->value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
-        &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)], vector);
-    result->output = dmlops_plan_written_of(planning, attention, &views->output, tensors, sizes, 4);
+    result->query = made_2;
+    result->key = made_3;
+    result->value = made_4;
+    result->output = made_5;
     return;
 }
 
-/* The tensor of an output's view, if it holds nothing else; else NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
-    int64_t output = dmlops_plan_source_of(planning, attention, view, tensors, sizes, vector);
-    if ((output != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning, output,
-        tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
-        return -1;
+/* The tensor of an output's view, if it holds nothing else. */
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
+    dmlops_plan_Source* result) {
+    dmlops_plan_Source output;
+    dmlops_plan_source_of(planning, attention, view, tensors, sizes, 0, vector, &output);
+    if ((output.tensor != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning,
+        output.tensor, tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
+        dmlops_plan_no_source(planning, result);
+        return;
     }
-    return output;
+    *result = output;
+    return;
 }
 
 /* The number of rows, at most, in the tensor of a view of the first rows. */
@@ -25716,21 +25836,6 @@ DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The view from row `begin` on. */
-DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
-    dmlops_plan_View* result) {
-    dmlops_plan_int_8 first;
-    first.count = 0;
-    for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
-        const int64_t place = view->first.items[each_1];
-        const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
-        dmlops_plan_int_8_append(planning, &first, dmlops_add(place, dmlops_multiply(begin, step)));
-    }
-    *result = *view;
-    result->first = first;
-    return;
-}
-
 /* What the pass accesses directly, given what `plain` says without regard to past rows: if `is_split`, keys and values
    of the past are read in place, and if it `stores`, all may be stored on the way. */
 DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
@@ -25746,12 +25851,15 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
     dmlops_plan_Sources stored;
     stored = *plain;
     if (stores && (views->shared > 0)) {
-        dmlops_plan_Sources made_1;
-        made_1 = *plain;
-        made_1.key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector);
-        made_1.value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values,
-            vector);
-        stored = made_1;
+        dmlops_plan_Source made_1;
+        dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector, &made_1);
+        dmlops_plan_Source made_2;
+        dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector, &made_2);
+        dmlops_plan_Sources made_3;
+        made_3 = *plain;
+        made_3.key_stored = made_1;
+        made_3.value_stored = made_2;
+        stored = made_3;
     }
     int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
     if (!is_split || !(0 < begin && begin < keys->items[dmlops_item(planning, 2, keys->count)]) || (begin !=
@@ -25759,59 +25867,59 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
         *result = stored;
         return;
     }
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_with_rows(planning, keys, begin, &made_2);
-    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_2, vector);
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_with_rows(planning, values, begin, &made_3);
-    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_3, vector);
-    if ((key_before == -1) || (value_before == -1)) {
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_with_rows(planning, keys, begin, &made_4);
+    dmlops_plan_Source key_before;
+    dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_4, 0, vector, &key_before);
+    dmlops_plan_int_8 made_5;
+    dmlops_plan_with_rows(planning, values, begin, &made_5);
+    dmlops_plan_Source value_before;
+    dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_5, 0, vector, &value_before);
+    if ((key_before.tensor == -1) || (value_before.tensor == -1)) {
         *result = stored;
         return;
     }
-    int64_t rest = dmlops_subtract(keys->items[dmlops_item(planning, 2, keys->count)], begin);
-    dmlops_plan_View made_4;
-    dmlops_plan_from_row(planning, &views->key, begin, &made_4);
-    dmlops_plan_int_8 made_5;
-    dmlops_plan_with_rows(planning, keys, rest, &made_5);
-    dmlops_plan_View made_6;
-    dmlops_plan_from_row(planning, &views->value, begin, &made_6);
-    dmlops_plan_int_8 made_7;
-    dmlops_plan_with_rows(planning, values, rest, &made_7);
+    dmlops_plan_Source made_6;
+    dmlops_plan_source_of(planning, attention, &views->key, tensors, keys, begin, vector, &made_6);
+    dmlops_plan_Source made_7;
+    dmlops_plan_source_of(planning, attention, &views->value, tensors, values, begin, vector, &made_7);
     *result = stored;
-    result->key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
-    result->value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
+    result->key = made_6;
+    result->value = made_7;
     result->key_before = key_before;
     result->value_before = value_before;
     result->begin = begin;
     return;
 }
 
-/* A tensor's layout in four words: the offset of the first entry in its buffer, and the strides of batches, heads and
-   rows, in elements. `first` is that offset in scratch, which holds the rows from number `begin` on. */
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
-    result) {
+/* A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number `begin` on;
+   `first` is the offset there. */
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
+    dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result) {
+    if (source->tensor != -1) {
+        dmlops_plan_words_of_layout(planning, source, result);
+        return;
+    }
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
     int64_t head = dmlops_plan_times(planning, row, dmlops_subtract(sizes->items[dmlops_item(planning, 2,
         sizes->count)], begin));
-    dmlops_plan_int_64 found;
-    found.count = 0;
-    dmlops_plan_int_64_append(planning, &found, dmlops_subtract(first, dmlops_multiply(begin, row)));
-    dmlops_plan_int_64_append(planning, &found, dmlops_plan_times(planning, head, sizes->items[dmlops_item(planning, 1,
-        sizes->count)]));
-    dmlops_plan_int_64_append(planning, &found, head);
-    dmlops_plan_int_64_append(planning, &found, row);
-    if (source != -1) {
-        dmlops_plan_int_64 made_1;
-        dmlops_plan_rows_in(planning, view, &tensors->items[dmlops_item(planning, source, tensors->count)], sizes,
-            &made_1);
-        dmlops_plan_int_64_copy(&found, &made_1);
-    }
     result->count = 0;
-    for (int64_t each_2 = 0; each_2 < found.count; ++each_2) {
-        const int64_t place = found.items[each_2];
-        dmlops_plan_int_64_append(planning, result, dmlops_modulo(place, INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, dmlops_modulo(dmlops_subtract(first, dmlops_multiply(begin, row)),
+        INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, dmlops_modulo(dmlops_plan_times(planning, head,
+        sizes->items[dmlops_item(planning, 1, sizes->count)]), INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, dmlops_modulo(head, INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, row);
+    return;
+}
+
+/* A layout in four words. */
+DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const dmlops_plan_Source* source,
+    dmlops_plan_int_4* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < source->layout.count; ++each_1) {
+        const int64_t place = source->layout.items[each_1];
+        dmlops_plan_int_4_append(planning, result, dmlops_modulo(place, INT64_C(4294967296)));
     }
     return;
 }
@@ -25822,19 +25930,17 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
    Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`; a word holds `each`
    entries of what is read. */
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
-    dmlops_plan_int_64* result) {
+    dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
+    each, int64_t first_part, dmlops_plan_int_64* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * key = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
     const dmlops_plan_int_8 * means = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t begin = sources->begin;
-    int64_t none = 0;
     result->count = 0;
-    dmlops_plan_int_64 made_1;
-    dmlops_plan_place_of(planning, &views->query, sources->query, tensors, query, dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, attention->query, firsts->count)]), none, &made_1);
+    dmlops_plan_int_4 made_1;
+    dmlops_plan_place_of(planning, &sources->query, query, dmlops_multiply(each, firsts->items[dmlops_item(planning,
+        attention->query, firsts->count)]), 0, &made_1);
     dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
@@ -25843,23 +25949,23 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
-    dmlops_plan_int_64 made_3;
-    dmlops_plan_place_of(planning, &views->key, sources->key, tensors, key, dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, attention->key, firsts->count)]), begin, &made_3);
+    dmlops_plan_int_4 made_3;
+    dmlops_plan_place_of(planning, &sources->key, key, dmlops_multiply(each, firsts->items[dmlops_item(planning,
+        attention->key, firsts->count)]), begin, &made_3);
     dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
-    dmlops_plan_int_64 made_4;
-    dmlops_plan_place_of(planning, &views->key_before, sources->key_before, tensors, key, 0, none, &made_4);
+    dmlops_plan_int_4 made_4;
+    dmlops_plan_words_of_layout(planning, &sources->key_before, &made_4);
     dmlops_plan_int_64_extend(planning, result, made_4.count, made_4.items);
-    dmlops_plan_int_64 made_5;
-    dmlops_plan_place_of(planning, &views->value, sources->value, tensors, value, dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, attention->value, firsts->count)]), begin, &made_5);
+    dmlops_plan_int_4 made_5;
+    dmlops_plan_place_of(planning, &sources->value, value, dmlops_multiply(each, firsts->items[dmlops_item(planning,
+        attention->value, firsts->count)]), begin, &made_5);
     dmlops_plan_int_64_extend(planning, result, made_5.count, made_5.items);
-    dmlops_plan_int_64 made_6;
-    dmlops_plan_place_of(planning, &views->value_before, sources->value_before, tensors, value, 0, none, &made_6);
+    dmlops_plan_int_4 made_6;
+    dmlops_plan_words_of_layout(planning, &sources->value_before, &made_6);
     dmlops_plan_int_64_extend(planning, result, made_6.count, made_6.items);
-    dmlops_plan_int_64 made_7;
-    dmlops_plan_place_of(planning, &views->output, sources->output, tensors, means, firsts->items[dmlops_item(planning,
-        attention->target, firsts->count)], none, &made_7);
+    dmlops_plan_int_4 made_7;
+    dmlops_plan_place_of(planning, &sources->output, means, firsts->items[dmlops_item(planning, attention->target,
+        firsts->count)], 0, &made_7);
     dmlops_plan_int_64_extend(planning, result, made_7.count, made_7.items);
     dmlops_plan_int_64 made_8;
     made_8.count = 0;
@@ -25868,32 +25974,32 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_extend(planning, result, made_8.count, made_8.items);
-    dmlops_plan_int_64 made_9;
-    dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, key, 0, none, &made_9);
+    dmlops_plan_int_4 made_9;
+    dmlops_plan_words_of_layout(planning, &sources->key_stored, &made_9);
     dmlops_plan_int_64_extend(planning, result, made_9.count, made_9.items);
-    dmlops_plan_int_64 made_10;
-    dmlops_plan_place_of(planning, &views->value_stored, sources->value_stored, tensors, value, 0, none, &made_10);
+    dmlops_plan_int_4 made_10;
+    dmlops_plan_words_of_layout(planning, &sources->value_stored, &made_10);
     dmlops_plan_int_64_extend(planning, result, made_10.count, made_10.items);
     return;
 }
 
 /* The macros of what is accessed directly. */
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"), dmlops_add(sources->output, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"), dmlops_add(sources->key_before, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"), dmlops_add(sources->output.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"), dmlops_add(sources->key_before.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
 }
 
 /* The macros of the pass: each group takes a block of rows of a head, and a block of columns of its values. `sizes` are
    those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, dmlops_plan_Threads* result) {
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources,
+    dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
@@ -25910,8 +26016,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
         &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], sizes) ? 4 : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
-        tensors));
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
     result->threads = dmlops_multiply(groups, 128);
@@ -26050,10 +26154,9 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
 }
 
 /* The macros of the pass. `sizes` are those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
-    dmlops_plan_define_common(planning, attention, tensors, sources, parts->vector, parts->keys);
+DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
@@ -26075,14 +26178,13 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
 
 /* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
    of a query, from no more parts than it loads at once if a group has enough threads. */
-DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
     int64_t lanes = dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4);
     int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
         dmlops_plan_ceil_div(planning, parts->number, 4)), 1), dmlops_divide(128, lanes));
     int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
-    dmlops_plan_define_common(planning, attention, tensors, sources, parts->vector, parts->keys);
+    dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_QUERIES"), queries);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_STRANDS"), strands);
@@ -26096,15 +26198,13 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
 }
 
 /* The macros of both dispatches, given the elements of a vector and the keys of a part. */
-DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_Sources* sources, int64_t vector, int64_t keys) {
+DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
+    vector, int64_t keys) {
     dmlops_plan_define_sources(planning, sources);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BY_PARTS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
-        tensors));
 }
 
 /* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
@@ -26228,8 +26328,8 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
 
 /* The macros of the pass. */
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources*
-    sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
@@ -26255,8 +26355,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
-        tensors));
     result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
     result->in_group = dmlops_multiply(tile.waves, 32);
     return;
@@ -26740,9 +26838,15 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
 }
 
 /* What shaders multiply by instead of dividing; divisors below 1 count as 1. */
-DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor) {
-    (void)planning;
-    return dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1), dmlops_max(divisor, 1));
+DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
+    dmlops_plan_int_8* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < divisors->count; ++each_1) {
+        const int64_t divisor = divisors->items[each_1];
+        dmlops_plan_int_8_append(planning, result, dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1),
+            dmlops_max(divisor, 1)));
+    }
+    return;
 }
 
 /* The least value of a data type, in HLSL. */
@@ -26908,12 +27012,17 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         }
     }
     for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
-        const int64_t divisors = shader->divisors.items[each_4];
-        for (int64_t d = 0; d < 8; ++d) {
-            dmlops_plan_int_512_append(planning, &result->lists, dmlops_plan_reciprocal(planning,
-                result->lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d),
-                result->lists.count)]));
+        const int64_t place = shader->divisors.items[each_4];
+        dmlops_plan_int_8 made_5;
+        made_5.count = 0;
+        for (int64_t each_6 = dmlops_clip(dmlops_multiply(8, place), result->lists.count); each_6 <
+            dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), result->lists.count); ++each_6) {
+            const int64_t item = result->lists.items[each_6];
+            dmlops_plan_int_8_append(planning, &made_5, item);
         }
+        dmlops_plan_int_8 made_7;
+        dmlops_plan_reciprocals(planning, &made_5, &made_7);
+        dmlops_plan_int_512_extend(planning, &result->lists, made_7.count, made_7.items);
     }
     dmlops_plan_Fused fused;
     dmlops_plan_tell_activations(planning, told, shader, &fused);
@@ -26922,14 +27031,11 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
     result->scalars.count = 0;
-    for (int64_t each_5 = 0; each_5 < firsts->count; ++each_5) {
-        const int64_t first = firsts->items[each_5];
-        dmlops_plan_int_64_append(planning, &result->scalars, dmlops_plan_counted(planning, first));
-    }
+    dmlops_plan_int_64_extend(planning, &result->scalars, firsts->count, firsts->items);
     for (int64_t place = 0; place < told->numbers.count; ++place) {
         const int64_t number = told->numbers.items[place];
-        dmlops_plan_int_64_append(planning, &result->scalars, (((shader->float_numbers >> place) & 1) == 1) ? number :
-            dmlops_plan_counted(planning, number));
+        int is_word = (((shader->float_numbers >> place) & 1) == 1) || (0 <= number && number < INT64_C(2147483648));
+        dmlops_plan_int_64_append(planning, &result->scalars, is_word ? number : dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
     return;
@@ -28868,17 +28974,19 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t read = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
-        sources->key, attention->key);
-    read = read | dmlops_plan_bit_of(planning, sources->value, attention->value);
-    int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
-        sources->key_stored, sources->key_stored);
-    written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
+    int64_t read = dmlops_plan_bit_of(planning, &sources->query, attention->query) | dmlops_plan_bit_of(planning,
+        &sources->key, attention->key);
+    read = read | dmlops_plan_bit_of(planning, &sources->value, attention->value);
+    const dmlops_plan_Source * output = &sources->output;
+    const dmlops_plan_Source * key = &sources->key_stored;
+    const dmlops_plan_Source * value = &sources->value_stored;
+    int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor) | dmlops_plan_bit_of(planning, key,
+        key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if (one->number == attention->number) {
-            int64_t writes = (sources->output == -1) ? one->writes : 0;
+            int64_t writes = (output->tensor == -1) ? one->writes : 0;
             int64_t reads = dmlops_subtract(one->reads, one->reads & read);
             dmlops_plan_Pass made_2;
             made_2 = *one;
@@ -28901,9 +29009,9 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
 }
 
 /* The bit, if there is a source. */
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit) {
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit) {
     (void)planning;
-    return (source == -1) ? 0 : dmlops_shift(1, bit);
+    return (source->tensor == -1) ? 0 : dmlops_shift(1, bit);
 }
 
 /* The sizes of a tensor of which each thread computes that many elements along one dimension. */
@@ -29070,13 +29178,14 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_shared_tile(planning, told, shader, one, &made_17);
         dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_17);
     }
+    int scores_told = (attention->told & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
     result->wanted = wanted;
     result->led = led;
     result->halves = halves;
     result->attends = attends;
+    result->scores_told = scores_told;
     result->parts = parts;
-    result->views = views;
     result->sources = sources;
     return;
 }
@@ -29245,10 +29354,9 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
         int64_t each = (way.halves == 0) ? 1 : 2;
-        const dmlops_plan_int_64 * firsts = &space.firsts;
         dmlops_plan_int_64 made_4;
-        dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources, &told->tensors,
-            &told->kept_sizes, firsts, each, space.words, &made_4);
+        dmlops_plan_places_of(planning, &shader->attention, &way.sources, &told->kept_sizes, &space.firsts, each,
+            space.words, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if (shader->selected.number != -1) {
@@ -29502,29 +29610,30 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
     const dmlops_plan_Sources * sources = &way->sources;
     const dmlops_plan_Parts * parts = &way->parts;
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, told, one, &sizes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)way->scores_told);
     if (parts->applies) {
         dmlops_plan_Threads few;
-        dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, &few);
+        dmlops_plan_define_parts(planning, &sizes, sources, parts, &few);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &few, waits);
     } else {
         if (way->halves != 0) {
             dmlops_plan_Threads tiles;
-            dmlops_plan_define_attention_units(planning, attention, tensors, &told->kept_sizes, sources, parts, &tiles);
+            dmlops_plan_define_attention_units(planning, attention, &told->kept_sizes, sources, parts, &tiles);
             dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &tiles, waits);
         } else {
             dmlops_plan_Threads blocks;
-            dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, sources, &blocks);
+            dmlops_plan_define_attention(planning, attention, &told->kept_sizes, &sizes, sources, &blocks);
             dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &blocks, waits);
         }
     }
     if (parts->number > 1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)way->scores_told);
         dmlops_plan_Threads joining;
-        dmlops_plan_define_join(planning, attention, tensors, &sizes, sources, parts, &joining);
+        dmlops_plan_define_join(planning, &sizes, sources, parts, &joining);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
     }
 }

@@ -40,7 +40,9 @@ def counted(out: Planning, value: int) -> int:
 
 def eight(out: Planning, entries: Sizes) -> Eight:
     """A list of integers as words, zero-padded to eight."""
-    words: Eight = [entry if 0 <= entry < 2**31 else counted(out, entry) for entry in entries]
+    words: Eight = []
+    for entry in entries:
+        words.append(entry if 0 <= entry < 2**31 else counted(out, entry))
     words.extend([0] * (8 - len(words)))
     return words
 
@@ -53,9 +55,9 @@ def padded(entries: Sizes) -> Eight:
     return words
 
 
-def reciprocal(divisor: int) -> int:
+def reciprocals(divisors: Eight) -> Eight:
     """What shaders multiply by instead of dividing; divisors below 1 count as 1."""
-    return (2**32 - 1) // max(divisor, 1)
+    return [(2**32 - 1) // max(divisor, 1) for divisor in divisors]
 
 
 def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
@@ -167,14 +169,15 @@ def tell_known(
             lists.extend(padded(listed))
         else:
             lists.extend(eight(out, listed))
-    for divisors in shader.divisors:
-        for d in range(8):
-            lists.append(reciprocal(lists[8 * divisors + d]))
+    for place in shader.divisors:
+        lists.extend(reciprocals(lists[8 * place : 8 * place + 8]))
     fused = tell_activations(out, told, shader)
     if shader.is_fused:
         out.define("ACTIVATION_COUNT", len(fused.words) // 4)
         out.define("ACTIVATION_KINDS", fused.kinds)
-    scalars: Words = [counted(out, first) for first in firsts]
+    scalars: Words = []
+    scalars.extend(firsts)
     for place, number in enumerate(told.numbers):
-        scalars.append(number if shader.float_numbers >> place & 1 == 1 else counted(out, number))
+        is_word = shader.float_numbers >> place & 1 == 1 or 0 <= number < 2**31
+        scalars.append(number if is_word else counted(out, number))
     return Known(lists, fused.words, scalars)
