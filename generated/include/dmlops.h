@@ -35774,55 +35774,58 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list13.count = 0;
     dmlops_append(&list13, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_list(planning, &told.sliding.window.limits, &list13);
-    dmlops_list list14;
-    list14.count = 0;
     if ((desc->IncludePadding != 0)) {
+        dmlops_list list14;
+        list14.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list14, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list14, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
+        dmlops_list list15;
+        list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
+        dmlops_list list16;
+        list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
-    dmlops_list list17;
-    list17.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
+        dmlops_list list17;
+        list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_list list18;
             list18.count = 0;
             dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list17, dmlops_add(dmlops_add(dmlops_list_entry(list18.values, list18.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list17);
     } else {
-        dmlops_append(&list17, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_list list19;
+        list19.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list19, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list19);
+        dmlops_list list20;
+        list20.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list20, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list20);
+        dmlops_list list21;
+        list21.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list21, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list21);
+        dmlops_list list22;
+        list22.count = 0;
+        dmlops_append(&list22, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list22);
     }
-    dmlops_tell_list(planning, &told.sliding.counted.limits, &list17);
     dmlops_plan_sliding(planning, &told, &dmlops_average_pooling_shader);
 }
 
@@ -40601,448 +40604,273 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     }
     dmlops_tell_word(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
     told.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
-    told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
-    dmlops_list list18;
-    list18.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = 0;
+            dmlops_list list18;
+            list18.count = 0;
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+            dmlops_align(&list18, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list18);
             dmlops_list list19;
             list19.count = 0;
-            dmlops_push(&list19, 0);
+            dmlops_push(&list19, 1);
             dmlops_push(&list19, 0);
             dmlops_push(&list19, 0);
             dmlops_align(&list19, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
-        } else {
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.first, &list18);
-    dmlops_list list20;
-    list20.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_tell_list(planning, &told.attention.query.batch, &list19);
+            dmlops_list list20;
+            list20.count = 0;
+            dmlops_push(&list20, 0);
+            dmlops_push(&list20, 0);
             dmlops_list list21;
             list21.count = 0;
-            dmlops_push(&list21, 1);
-            dmlops_push(&list21, 0);
-            dmlops_push(&list21, 0);
-            dmlops_align(&list21, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
-        } else {
-            dmlops_push(&list20, 1);
-            dmlops_push(&list20, 0);
-            dmlops_push(&list20, 0);
-            dmlops_push(&list20, 0);
-            dmlops_push(&list20, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.batch, &list20);
-    dmlops_list list22;
-    list22.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_append(&list21, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list21, 3, 1);
+            dmlops_push(&list20, dmlops_divide(dmlops_list_entry(list21.values, list21.count, 2), (int64_t)desc->HeadCount));
+            dmlops_align(&list20, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list20);
+            dmlops_list list22;
+            list22.count = 0;
+            dmlops_push(&list22, 0);
+            dmlops_push(&list22, 1);
+            dmlops_push(&list22, 0);
+            dmlops_align(&list22, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list22);
             dmlops_list list23;
             list23.count = 0;
             dmlops_push(&list23, 0);
             dmlops_push(&list23, 0);
+            dmlops_push(&list23, 1);
+            dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.element, &list23);
             dmlops_list list24;
             list24.count = 0;
-            dmlops_append(&list24, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list24, 3, 1);
-            dmlops_push(&list23, dmlops_divide(dmlops_list_entry(list24.values, list24.count, 2), (int64_t)desc->HeadCount));
-            dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+            dmlops_tell_list(planning, &told.attention.query.limits, &list24);
         } else {
-            dmlops_push(&list22, 0);
-            dmlops_push(&list22, 0);
-            dmlops_push(&list22, 1);
-            dmlops_push(&list22, 0);
-            dmlops_push(&list22, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.head, &list22);
-    dmlops_list list25;
-    list25.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
+            dmlops_list list25;
+            list25.count = 0;
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list25);
             dmlops_list list26;
             list26.count = 0;
-            dmlops_push(&list26, 0);
             dmlops_push(&list26, 1);
             dmlops_push(&list26, 0);
-            dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list25, list26.values, list26.count, 0, list26.count);
-        } else {
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 1);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.row, &list25);
-    dmlops_list list27;
-    list27.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
-            dmlops_list list28;
-            list28.count = 0;
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 1);
-            dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list27, list28.values, list28.count, 0, list28.count);
-        } else {
-            dmlops_push(&list27, 0);
-            dmlops_push(&list27, 0);
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
+            dmlops_tell_list(planning, &told.attention.query.batch, &list26);
+            dmlops_list list27;
+            list27.count = 0;
             dmlops_push(&list27, 0);
             dmlops_push(&list27, 0);
             dmlops_push(&list27, 1);
+            dmlops_push(&list27, 0);
+            dmlops_push(&list27, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list27);
+            dmlops_list list28;
+            list28.count = 0;
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 1);
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list28);
+            dmlops_list list29;
+            list29.count = 0;
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 1);
+            dmlops_tell_list(planning, &told.attention.query.element, &list29);
+            dmlops_list list30;
+            list30.count = 0;
+            dmlops_tell_list(planning, &told.attention.query.limits, &list30);
         }
     } else {
+        told.attention.query.tensor = (int64_t)-1;
+        dmlops_list list31;
+        list31.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.first, &list31);
+        dmlops_list list32;
+        list32.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.batch, &list32);
+        dmlops_list list33;
+        list33.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.head, &list33);
+        dmlops_list list34;
+        list34.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.row, &list34);
+        dmlops_list list35;
+        list35.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.element, &list35);
+        dmlops_list list36;
+        list36.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.limits, &list36);
     }
-    dmlops_tell_list(planning, &told.attention.query.element, &list27);
-    dmlops_list list29;
-    list29.count = 0;
-    dmlops_tell_list(planning, &told.attention.query.limits, &list29);
-    told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1);
-    dmlops_list list30;
-    list30.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (desc->KeyTensor != NULL) {
-            dmlops_list list31;
-            list31.count = 0;
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list31, 0);
-            dmlops_align(&list31, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list30, list31.values, list31.count, 0, list31.count);
-        } else {
-            if (desc->StackedQueryKeyTensor != NULL) {
-                dmlops_push(&list30, 0);
-                dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list30, 0);
-                dmlops_push(&list30, 1);
-                dmlops_push(&list30, 0);
-            } else {
-                if (desc->StackedKeyValueTensor != NULL) {
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, 0);
-                } else {
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, 1);
-                    dmlops_push(&list30, 0);
-                }
-            }
-        }
-        dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.first, &list30);
-    dmlops_list list32;
-    list32.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list33;
-            list33.count = 0;
-            dmlops_push(&list33, 1);
-            dmlops_push(&list33, 0);
-            dmlops_push(&list33, 0);
-            dmlops_align(&list33, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list32, list33.values, list33.count, 0, list33.count);
-        } else {
-            dmlops_push(&list32, 1);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-        }
-        dmlops_push(&list32, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.batch, &list32);
-    dmlops_list list34;
-    list34.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list35;
-            list35.count = 0;
-            dmlops_push(&list35, 0);
-            dmlops_push(&list35, 0);
-            dmlops_list list36;
-            list36.count = 0;
+            told.attention.key.tensor = 1;
+            dmlops_list list37;
+            list37.count = 0;
+            dmlops_list list38;
+            list38.count = 0;
+            dmlops_push(&list38, 0);
+            dmlops_push(&list38, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list38, 0);
+            dmlops_align(&list38, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list37, list38.values, list38.count, 0, list38.count);
+            dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.key.first, &list37);
+            dmlops_list list39;
+            list39.count = 0;
+            dmlops_list list40;
+            list40.count = 0;
+            dmlops_push(&list40, 1);
+            dmlops_push(&list40, 0);
+            dmlops_push(&list40, 0);
+            dmlops_align(&list40, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list39, list40.values, list40.count, 0, list40.count);
+            dmlops_push(&list39, 0);
+            dmlops_tell_list(planning, &told.attention.key.batch, &list39);
+            dmlops_list list41;
+            list41.count = 0;
+            dmlops_list list42;
+            list42.count = 0;
+            dmlops_push(&list42, 0);
+            dmlops_push(&list42, 0);
+            dmlops_list list43;
+            list43.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list37;
-                list37.count = 0;
-                dmlops_append(&list37, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list37, 3, 1);
-                dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
+                dmlops_list list44;
+                list44.count = 0;
+                dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list44, 3, 1);
+                dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list36, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list36, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
+                        dmlops_push(&list43, 0);
+                        dmlops_push(&list43, 0);
+                        dmlops_push(&list43, 0);
                     }
                 }
             }
-            dmlops_push(&list35, dmlops_divide(dmlops_list_entry(list36.values, list36.count, 2), (int64_t)desc->HeadCount));
-            dmlops_align(&list35, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list34, list35.values, list35.count, 0, list35.count);
-        } else {
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 1);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-        }
-        dmlops_push(&list34, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.head, &list34);
-    dmlops_list list38;
-    list38.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list39;
-            list39.count = 0;
-            dmlops_push(&list39, 0);
-            dmlops_push(&list39, 1);
-            dmlops_push(&list39, 0);
-            dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
-        } else {
-            dmlops_push(&list38, 0);
-            dmlops_push(&list38, 1);
-            dmlops_push(&list38, 0);
-            dmlops_push(&list38, 0);
-            dmlops_push(&list38, 0);
-        }
-        dmlops_push(&list38, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.row, &list38);
-    dmlops_list list40;
-    list40.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list41;
-            list41.count = 0;
+            dmlops_push(&list42, dmlops_divide(dmlops_list_entry(list43.values, list43.count, 2), (int64_t)desc->HeadCount));
+            dmlops_align(&list42, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list41, list42.values, list42.count, 0, list42.count);
             dmlops_push(&list41, 0);
-            dmlops_push(&list41, 0);
-            dmlops_push(&list41, 1);
-            dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
+            dmlops_tell_list(planning, &told.attention.key.head, &list41);
+            dmlops_list list45;
+            list45.count = 0;
+            dmlops_list list46;
+            list46.count = 0;
+            dmlops_push(&list46, 0);
+            dmlops_push(&list46, 1);
+            dmlops_push(&list46, 0);
+            dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
+            dmlops_push(&list45, 1);
+            dmlops_tell_list(planning, &told.attention.key.row, &list45);
+            dmlops_list list47;
+            list47.count = 0;
+            dmlops_list list48;
+            list48.count = 0;
+            dmlops_push(&list48, 0);
+            dmlops_push(&list48, 0);
+            dmlops_push(&list48, 1);
+            dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
+            dmlops_push(&list47, 0);
+            dmlops_tell_list(planning, &told.attention.key.element, &list47);
+            dmlops_list list49;
+            list49.count = 0;
+            dmlops_push(&list49, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
+            dmlops_tell_list(planning, &told.attention.key.limits, &list49);
         } else {
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 1);
-        }
-        dmlops_push(&list40, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.element, &list40);
-    dmlops_list list42;
-    list42.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        int64_t chosen9;
-        if (desc->KeyTensor != NULL) {
-            chosen9 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-        } else {
+            told.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
+            dmlops_list list50;
+            list50.count = 0;
+            if (desc->StackedQueryKeyTensor != NULL) {
+                dmlops_push(&list50, 0);
+                dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list50, 0);
+                dmlops_push(&list50, 1);
+                dmlops_push(&list50, 0);
+            } else {
+                if (desc->StackedKeyValueTensor != NULL) {
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, 0);
+                } else {
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, 1);
+                    dmlops_push(&list50, 0);
+                }
+            }
+            dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.key.first, &list50);
+            dmlops_list list51;
+            list51.count = 0;
+            dmlops_push(&list51, 1);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_tell_list(planning, &told.attention.key.batch, &list51);
+            dmlops_list list52;
+            list52.count = 0;
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 1);
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 0);
+            dmlops_tell_list(planning, &told.attention.key.head, &list52);
+            dmlops_list list53;
+            list53.count = 0;
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 1);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 1);
+            dmlops_tell_list(planning, &told.attention.key.row, &list53);
+            dmlops_list list54;
+            list54.count = 0;
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 1);
+            dmlops_push(&list54, 0);
+            dmlops_tell_list(planning, &told.attention.key.element, &list54);
+            dmlops_list list55;
+            list55.count = 0;
             int64_t chosen8;
             if (desc->StackedKeyValueTensor != NULL) {
                 chosen8 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
             } else {
                 int64_t chosen7;
-                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                    dmlops_list list43;
-                    list43.count = 0;
-                    if (desc->QueryTensor != NULL) {
-                        dmlops_list list44;
-                        list44.count = 0;
-                        dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                        dmlops_align(&list44, 3, 1);
-                        dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
-                    } else {
-                        if (desc->StackedQueryKeyTensor != NULL) {
-                            dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                        } else {
-                            if (desc->StackedQueryKeyValueTensor != NULL) {
-                                dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                            } else {
-                                dmlops_push(&list43, 0);
-                                dmlops_push(&list43, 0);
-                                dmlops_push(&list43, 0);
-                            }
-                        }
-                    }
-                    chosen7 = dmlops_list_entry(list43.values, list43.count, 1);
-                } else {
-                    chosen7 = 0;
-                }
-                chosen8 = chosen7;
-            }
-            chosen9 = chosen8;
-        }
-        dmlops_push(&list42, chosen9);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.limits, &list42);
-    told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1);
-    dmlops_list list45;
-    list45.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list46;
-            list46.count = 0;
-            dmlops_push(&list46, 0);
-            dmlops_push(&list46, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list46, 0);
-            dmlops_align(&list46, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
-        } else {
-            if (desc->StackedKeyValueTensor != NULL) {
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, 1);
-                dmlops_push(&list45, 0);
-            } else {
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, 2);
-                dmlops_push(&list45, 0);
-            }
-        }
-        dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.first, &list45);
-    dmlops_list list47;
-    list47.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list48;
-            list48.count = 0;
-            dmlops_push(&list48, 1);
-            dmlops_push(&list48, 0);
-            dmlops_push(&list48, 0);
-            dmlops_align(&list48, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
-        } else {
-            dmlops_push(&list47, 1);
-            dmlops_push(&list47, 0);
-            dmlops_push(&list47, 0);
-            dmlops_push(&list47, 0);
-            dmlops_push(&list47, 0);
-        }
-        dmlops_push(&list47, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.batch, &list47);
-    dmlops_list list49;
-    list49.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list50;
-            list50.count = 0;
-            dmlops_push(&list50, 0);
-            dmlops_push(&list50, 0);
-            dmlops_push(&list50, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
-            dmlops_align(&list50, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
-        } else {
-            dmlops_push(&list49, 0);
-            dmlops_push(&list49, 0);
-            dmlops_push(&list49, 1);
-            dmlops_push(&list49, 0);
-            dmlops_push(&list49, 0);
-        }
-        dmlops_push(&list49, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.head, &list49);
-    dmlops_list list51;
-    list51.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list52;
-            list52.count = 0;
-            dmlops_push(&list52, 0);
-            dmlops_push(&list52, 1);
-            dmlops_push(&list52, 0);
-            dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
-        } else {
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 1);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-        }
-        dmlops_push(&list51, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.row, &list51);
-    dmlops_list list53;
-    list53.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list54;
-            list54.count = 0;
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 1);
-            dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
-        } else {
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 1);
-        }
-        dmlops_push(&list53, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.element, &list53);
-    dmlops_list list55;
-    list55.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        int64_t chosen12;
-        if (desc->KeyTensor != NULL) {
-            chosen12 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-        } else {
-            int64_t chosen11;
-            if (desc->StackedKeyValueTensor != NULL) {
-                chosen11 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-            } else {
-                int64_t chosen10;
                 if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
                     dmlops_list list56;
                     list56.count = 0;
@@ -41067,526 +40895,761 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
                             }
                         }
                     }
-                    chosen10 = dmlops_list_entry(list56.values, list56.count, 1);
+                    chosen7 = dmlops_list_entry(list56.values, list56.count, 1);
                 } else {
-                    chosen10 = 0;
+                    chosen7 = 0;
+                }
+                chosen8 = chosen7;
+            }
+            dmlops_push(&list55, chosen8);
+            dmlops_tell_list(planning, &told.attention.key.limits, &list55);
+        }
+    } else {
+        told.attention.key.tensor = (int64_t)-1;
+        dmlops_list list58;
+        list58.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.first, &list58);
+        dmlops_list list59;
+        list59.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.batch, &list59);
+        dmlops_list list60;
+        list60.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.head, &list60);
+        dmlops_list list61;
+        list61.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.row, &list61);
+        dmlops_list list62;
+        list62.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.element, &list62);
+        dmlops_list list63;
+        list63.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.limits, &list63);
+    }
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->ValueTensor != NULL) {
+            told.attention.value.tensor = 2;
+            dmlops_list list64;
+            list64.count = 0;
+            dmlops_list list65;
+            list65.count = 0;
+            dmlops_push(&list65, 0);
+            dmlops_push(&list65, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list65, 0);
+            dmlops_align(&list65, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
+            dmlops_push(&list64, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.value.first, &list64);
+            dmlops_list list66;
+            list66.count = 0;
+            dmlops_list list67;
+            list67.count = 0;
+            dmlops_push(&list67, 1);
+            dmlops_push(&list67, 0);
+            dmlops_push(&list67, 0);
+            dmlops_align(&list67, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
+            dmlops_push(&list66, 0);
+            dmlops_tell_list(planning, &told.attention.value.batch, &list66);
+            dmlops_list list68;
+            list68.count = 0;
+            dmlops_list list69;
+            list69.count = 0;
+            dmlops_push(&list69, 0);
+            dmlops_push(&list69, 0);
+            dmlops_push(&list69, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
+            dmlops_align(&list69, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
+            dmlops_push(&list68, 0);
+            dmlops_tell_list(planning, &told.attention.value.head, &list68);
+            dmlops_list list70;
+            list70.count = 0;
+            dmlops_list list71;
+            list71.count = 0;
+            dmlops_push(&list71, 0);
+            dmlops_push(&list71, 1);
+            dmlops_push(&list71, 0);
+            dmlops_align(&list71, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
+            dmlops_push(&list70, 1);
+            dmlops_tell_list(planning, &told.attention.value.row, &list70);
+            dmlops_list list72;
+            list72.count = 0;
+            dmlops_list list73;
+            list73.count = 0;
+            dmlops_push(&list73, 0);
+            dmlops_push(&list73, 0);
+            dmlops_push(&list73, 1);
+            dmlops_align(&list73, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
+            dmlops_push(&list72, 0);
+            dmlops_tell_list(planning, &told.attention.value.element, &list72);
+            dmlops_list list74;
+            list74.count = 0;
+            int64_t chosen11;
+            if (desc->KeyTensor != NULL) {
+                chosen11 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+            } else {
+                int64_t chosen10;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    chosen10 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                } else {
+                    int64_t chosen9;
+                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                        dmlops_list list75;
+                        list75.count = 0;
+                        if (desc->QueryTensor != NULL) {
+                            dmlops_list list76;
+                            list76.count = 0;
+                            dmlops_append(&list76, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                            dmlops_align(&list76, 3, 1);
+                            dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
+                        } else {
+                            if (desc->StackedQueryKeyTensor != NULL) {
+                                dmlops_append(&list75, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                            } else {
+                                if (desc->StackedQueryKeyValueTensor != NULL) {
+                                    dmlops_append(&list75, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                } else {
+                                    dmlops_push(&list75, 0);
+                                    dmlops_push(&list75, 0);
+                                    dmlops_push(&list75, 0);
+                                }
+                            }
+                        }
+                        chosen9 = dmlops_list_entry(list75.values, list75.count, 1);
+                    } else {
+                        chosen9 = 0;
+                    }
+                    chosen10 = chosen9;
                 }
                 chosen11 = chosen10;
             }
-            chosen12 = chosen11;
+            dmlops_push(&list74, chosen11);
+            dmlops_tell_list(planning, &told.attention.value.limits, &list74);
+        } else {
+            told.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
+            dmlops_list list77;
+            list77.count = 0;
+            if (desc->StackedKeyValueTensor != NULL) {
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, 1);
+                dmlops_push(&list77, 0);
+            } else {
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, 2);
+                dmlops_push(&list77, 0);
+            }
+            dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.value.first, &list77);
+            dmlops_list list78;
+            list78.count = 0;
+            dmlops_push(&list78, 1);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_tell_list(planning, &told.attention.value.batch, &list78);
+            dmlops_list list79;
+            list79.count = 0;
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 1);
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 0);
+            dmlops_tell_list(planning, &told.attention.value.head, &list79);
+            dmlops_list list80;
+            list80.count = 0;
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 1);
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 1);
+            dmlops_tell_list(planning, &told.attention.value.row, &list80);
+            dmlops_list list81;
+            list81.count = 0;
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 1);
+            dmlops_push(&list81, 0);
+            dmlops_tell_list(planning, &told.attention.value.element, &list81);
+            dmlops_list list82;
+            list82.count = 0;
+            int64_t chosen14;
+            if (desc->KeyTensor != NULL) {
+                chosen14 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+            } else {
+                int64_t chosen13;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    chosen13 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                } else {
+                    int64_t chosen12;
+                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                        dmlops_list list83;
+                        list83.count = 0;
+                        if (desc->QueryTensor != NULL) {
+                            dmlops_list list84;
+                            list84.count = 0;
+                            dmlops_append(&list84, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                            dmlops_align(&list84, 3, 1);
+                            dmlops_list_append(&list83, list84.values, list84.count, 0, list84.count);
+                        } else {
+                            if (desc->StackedQueryKeyTensor != NULL) {
+                                dmlops_append(&list83, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list83, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                            } else {
+                                if (desc->StackedQueryKeyValueTensor != NULL) {
+                                    dmlops_append(&list83, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list83, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                } else {
+                                    dmlops_push(&list83, 0);
+                                    dmlops_push(&list83, 0);
+                                    dmlops_push(&list83, 0);
+                                }
+                            }
+                        }
+                        chosen12 = dmlops_list_entry(list83.values, list83.count, 1);
+                    } else {
+                        chosen12 = 0;
+                    }
+                    chosen13 = chosen12;
+                }
+                chosen14 = chosen13;
+            }
+            dmlops_push(&list82, chosen14);
+            dmlops_tell_list(planning, &told.attention.value.limits, &list82);
         }
-        dmlops_push(&list55, chosen12);
     } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.limits, &list55);
-    told.attention.key_before.tensor = (desc->PastKeyTensor != NULL ? (int64_t)9 : (int64_t)(int64_t)-1);
-    dmlops_list list58;
-    list58.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list59;
-        list59.count = 0;
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_align(&list59, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list58, list59.values, list59.count, 0, list59.count);
-        dmlops_push(&list58, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.first, &list58);
-    dmlops_list list60;
-    list60.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list61;
-        list61.count = 0;
-        dmlops_push(&list61, 1);
-        dmlops_push(&list61, 0);
-        dmlops_push(&list61, 0);
-        dmlops_push(&list61, 0);
-        dmlops_align(&list61, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list60, list61.values, list61.count, 0, list61.count);
-        dmlops_push(&list60, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.batch, &list60);
-    dmlops_list list62;
-    list62.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list63;
-        list63.count = 0;
-        dmlops_push(&list63, 0);
-        dmlops_push(&list63, 1);
-        dmlops_push(&list63, 0);
-        dmlops_push(&list63, 0);
-        dmlops_align(&list63, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
-        dmlops_push(&list62, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.head, &list62);
-    dmlops_list list64;
-    list64.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list65;
-        list65.count = 0;
-        dmlops_push(&list65, 0);
-        dmlops_push(&list65, 0);
-        dmlops_push(&list65, 1);
-        dmlops_push(&list65, 0);
-        dmlops_align(&list65, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
-        dmlops_push(&list64, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.row, &list64);
-    dmlops_list list66;
-    list66.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list67;
-        list67.count = 0;
-        dmlops_push(&list67, 0);
-        dmlops_push(&list67, 0);
-        dmlops_push(&list67, 0);
-        dmlops_push(&list67, 1);
-        dmlops_align(&list67, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
-        dmlops_push(&list66, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.element, &list66);
-    dmlops_list list68;
-    list68.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_push(&list68, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.limits, &list68);
-    told.attention.key_stored.tensor = (desc->OutputPresentKeyTensor != NULL ? (int64_t)12 : (int64_t)(int64_t)-1);
-    dmlops_list list69;
-    list69.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list70;
-        list70.count = 0;
-        dmlops_push(&list70, 0);
-        dmlops_push(&list70, 0);
-        dmlops_push(&list70, 0);
-        dmlops_push(&list70, 0);
-        dmlops_align(&list70, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list69, list70.values, list70.count, 0, list70.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.first, &list69);
-    dmlops_list list71;
-    list71.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list72;
-        list72.count = 0;
-        dmlops_push(&list72, 1);
-        dmlops_push(&list72, 0);
-        dmlops_push(&list72, 0);
-        dmlops_push(&list72, 0);
-        dmlops_align(&list72, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list71, list72.values, list72.count, 0, list72.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.batch, &list71);
-    dmlops_list list73;
-    list73.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list74;
-        list74.count = 0;
-        dmlops_push(&list74, 0);
-        dmlops_push(&list74, 1);
-        dmlops_push(&list74, 0);
-        dmlops_push(&list74, 0);
-        dmlops_align(&list74, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list73, list74.values, list74.count, 0, list74.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.head, &list73);
-    dmlops_list list75;
-    list75.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list76;
-        list76.count = 0;
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 1);
-        dmlops_push(&list76, 0);
-        dmlops_align(&list76, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.row, &list75);
-    dmlops_list list77;
-    list77.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list78;
-        list78.count = 0;
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 1);
-        dmlops_align(&list78, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list77, list78.values, list78.count, 0, list78.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.element, &list77);
-    dmlops_list list79;
-    list79.count = 0;
-    dmlops_tell_list(planning, &told.attention.key_stored.limits, &list79);
-    told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)10 : (int64_t)(int64_t)-1);
-    dmlops_list list80;
-    list80.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        dmlops_list list81;
-        list81.count = 0;
-        dmlops_push(&list81, 0);
-        dmlops_push(&list81, 0);
-        dmlops_push(&list81, 0);
-        dmlops_push(&list81, 0);
-        dmlops_align(&list81, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list80, list81.values, list81.count, 0, list81.count);
-        dmlops_push(&list80, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.first, &list80);
-    dmlops_list list82;
-    list82.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        dmlops_list list83;
-        list83.count = 0;
-        dmlops_push(&list83, 1);
-        dmlops_push(&list83, 0);
-        dmlops_push(&list83, 0);
-        dmlops_push(&list83, 0);
-        dmlops_align(&list83, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list82, list83.values, list83.count, 0, list83.count);
-        dmlops_push(&list82, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.batch, &list82);
-    dmlops_list list84;
-    list84.count = 0;
-    if (desc->PastValueTensor != NULL) {
+        told.attention.value.tensor = (int64_t)-1;
         dmlops_list list85;
         list85.count = 0;
-        dmlops_push(&list85, 0);
-        dmlops_push(&list85, 1);
-        dmlops_push(&list85, 0);
-        dmlops_push(&list85, 0);
-        dmlops_align(&list85, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list84, list85.values, list85.count, 0, list85.count);
-        dmlops_push(&list84, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.head, &list84);
-    dmlops_list list86;
-    list86.count = 0;
-    if (desc->PastValueTensor != NULL) {
+        dmlops_tell_list(planning, &told.attention.value.first, &list85);
+        dmlops_list list86;
+        list86.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.batch, &list86);
         dmlops_list list87;
         list87.count = 0;
-        dmlops_push(&list87, 0);
-        dmlops_push(&list87, 0);
-        dmlops_push(&list87, 1);
-        dmlops_push(&list87, 0);
-        dmlops_align(&list87, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list86, list87.values, list87.count, 0, list87.count);
-        dmlops_push(&list86, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.row, &list86);
-    dmlops_list list88;
-    list88.count = 0;
-    if (desc->PastValueTensor != NULL) {
+        dmlops_tell_list(planning, &told.attention.value.head, &list87);
+        dmlops_list list88;
+        list88.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.row, &list88);
         dmlops_list list89;
         list89.count = 0;
-        dmlops_push(&list89, 0);
-        dmlops_push(&list89, 0);
-        dmlops_push(&list89, 0);
-        dmlops_push(&list89, 1);
-        dmlops_align(&list89, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list88, list89.values, list89.count, 0, list89.count);
-        dmlops_push(&list88, 0);
-    } else {
+        dmlops_tell_list(planning, &told.attention.value.element, &list89);
+        dmlops_list list90;
+        list90.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.limits, &list90);
     }
-    dmlops_tell_list(planning, &told.attention.value_before.element, &list88);
-    dmlops_list list90;
-    list90.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        dmlops_push(&list90, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.limits, &list90);
-    told.attention.value_stored.tensor = (desc->OutputPresentValueTensor != NULL ? (int64_t)13 : (int64_t)(int64_t)-1);
-    dmlops_list list91;
-    list91.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+    if (desc->PastKeyTensor != NULL) {
+        told.attention.key_before.tensor = 9;
+        dmlops_list list91;
+        list91.count = 0;
         dmlops_list list92;
         list92.count = 0;
         dmlops_push(&list92, 0);
         dmlops_push(&list92, 0);
         dmlops_push(&list92, 0);
         dmlops_push(&list92, 0);
-        dmlops_align(&list92, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list92, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list91, list92.values, list92.count, 0, list92.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.first, &list91);
-    dmlops_list list93;
-    list93.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list91, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.first, &list91);
+        dmlops_list list93;
+        list93.count = 0;
         dmlops_list list94;
         list94.count = 0;
         dmlops_push(&list94, 1);
         dmlops_push(&list94, 0);
         dmlops_push(&list94, 0);
         dmlops_push(&list94, 0);
-        dmlops_align(&list94, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list94, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list93, list94.values, list94.count, 0, list94.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.batch, &list93);
-    dmlops_list list95;
-    list95.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list93, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.batch, &list93);
+        dmlops_list list95;
+        list95.count = 0;
         dmlops_list list96;
         list96.count = 0;
         dmlops_push(&list96, 0);
         dmlops_push(&list96, 1);
         dmlops_push(&list96, 0);
         dmlops_push(&list96, 0);
-        dmlops_align(&list96, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list96, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.head, &list95);
-    dmlops_list list97;
-    list97.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list95, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.head, &list95);
+        dmlops_list list97;
+        list97.count = 0;
         dmlops_list list98;
         list98.count = 0;
         dmlops_push(&list98, 0);
         dmlops_push(&list98, 0);
         dmlops_push(&list98, 1);
         dmlops_push(&list98, 0);
-        dmlops_align(&list98, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list98, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.row, &list97);
-    dmlops_list list99;
-    list99.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list97, 1);
+        dmlops_tell_list(planning, &told.attention.key_before.row, &list97);
+        dmlops_list list99;
+        list99.count = 0;
         dmlops_list list100;
         list100.count = 0;
         dmlops_push(&list100, 0);
         dmlops_push(&list100, 0);
         dmlops_push(&list100, 0);
         dmlops_push(&list100, 1);
-        dmlops_align(&list100, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list100, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
+        dmlops_push(&list99, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.element, &list99);
+        dmlops_list list101;
+        list101.count = 0;
+        dmlops_push(&list101, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
+        dmlops_tell_list(planning, &told.attention.key_before.limits, &list101);
     } else {
+        told.attention.key_before.tensor = (int64_t)-1;
+        dmlops_list list102;
+        list102.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.first, &list102);
+        dmlops_list list103;
+        list103.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.batch, &list103);
+        dmlops_list list104;
+        list104.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.head, &list104);
+        dmlops_list list105;
+        list105.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.row, &list105);
+        dmlops_list list106;
+        list106.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.element, &list106);
+        dmlops_list list107;
+        list107.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.limits, &list107);
     }
-    dmlops_tell_list(planning, &told.attention.value_stored.element, &list99);
-    dmlops_list list101;
-    list101.count = 0;
-    dmlops_tell_list(planning, &told.attention.value_stored.limits, &list101);
+    if (desc->OutputPresentKeyTensor != NULL) {
+        told.attention.key_stored.tensor = 12;
+        dmlops_list list108;
+        list108.count = 0;
+        dmlops_push(&list108, 0);
+        dmlops_push(&list108, 0);
+        dmlops_push(&list108, 0);
+        dmlops_push(&list108, 0);
+        dmlops_align(&list108, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list108);
+        dmlops_list list109;
+        list109.count = 0;
+        dmlops_push(&list109, 1);
+        dmlops_push(&list109, 0);
+        dmlops_push(&list109, 0);
+        dmlops_push(&list109, 0);
+        dmlops_align(&list109, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list109);
+        dmlops_list list110;
+        list110.count = 0;
+        dmlops_push(&list110, 0);
+        dmlops_push(&list110, 1);
+        dmlops_push(&list110, 0);
+        dmlops_push(&list110, 0);
+        dmlops_align(&list110, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list110);
+        dmlops_list list111;
+        list111.count = 0;
+        dmlops_push(&list111, 0);
+        dmlops_push(&list111, 0);
+        dmlops_push(&list111, 1);
+        dmlops_push(&list111, 0);
+        dmlops_align(&list111, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list111);
+        dmlops_list list112;
+        list112.count = 0;
+        dmlops_push(&list112, 0);
+        dmlops_push(&list112, 0);
+        dmlops_push(&list112, 0);
+        dmlops_push(&list112, 1);
+        dmlops_align(&list112, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list112);
+        dmlops_list list113;
+        list113.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list113);
+    } else {
+        told.attention.key_stored.tensor = (int64_t)-1;
+        dmlops_list list114;
+        list114.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list114);
+        dmlops_list list115;
+        list115.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list115);
+        dmlops_list list116;
+        list116.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list116);
+        dmlops_list list117;
+        list117.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list117);
+        dmlops_list list118;
+        list118.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list118);
+        dmlops_list list119;
+        list119.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list119);
+    }
+    if (desc->PastValueTensor != NULL) {
+        told.attention.value_before.tensor = 10;
+        dmlops_list list120;
+        list120.count = 0;
+        dmlops_list list121;
+        list121.count = 0;
+        dmlops_push(&list121, 0);
+        dmlops_push(&list121, 0);
+        dmlops_push(&list121, 0);
+        dmlops_push(&list121, 0);
+        dmlops_align(&list121, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list120, list121.values, list121.count, 0, list121.count);
+        dmlops_push(&list120, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.first, &list120);
+        dmlops_list list122;
+        list122.count = 0;
+        dmlops_list list123;
+        list123.count = 0;
+        dmlops_push(&list123, 1);
+        dmlops_push(&list123, 0);
+        dmlops_push(&list123, 0);
+        dmlops_push(&list123, 0);
+        dmlops_align(&list123, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list122, list123.values, list123.count, 0, list123.count);
+        dmlops_push(&list122, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.batch, &list122);
+        dmlops_list list124;
+        list124.count = 0;
+        dmlops_list list125;
+        list125.count = 0;
+        dmlops_push(&list125, 0);
+        dmlops_push(&list125, 1);
+        dmlops_push(&list125, 0);
+        dmlops_push(&list125, 0);
+        dmlops_align(&list125, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list124, list125.values, list125.count, 0, list125.count);
+        dmlops_push(&list124, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.head, &list124);
+        dmlops_list list126;
+        list126.count = 0;
+        dmlops_list list127;
+        list127.count = 0;
+        dmlops_push(&list127, 0);
+        dmlops_push(&list127, 0);
+        dmlops_push(&list127, 1);
+        dmlops_push(&list127, 0);
+        dmlops_align(&list127, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list126, list127.values, list127.count, 0, list127.count);
+        dmlops_push(&list126, 1);
+        dmlops_tell_list(planning, &told.attention.value_before.row, &list126);
+        dmlops_list list128;
+        list128.count = 0;
+        dmlops_list list129;
+        list129.count = 0;
+        dmlops_push(&list129, 0);
+        dmlops_push(&list129, 0);
+        dmlops_push(&list129, 0);
+        dmlops_push(&list129, 1);
+        dmlops_align(&list129, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list128, list129.values, list129.count, 0, list129.count);
+        dmlops_push(&list128, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.element, &list128);
+        dmlops_list list130;
+        list130.count = 0;
+        dmlops_push(&list130, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        dmlops_tell_list(planning, &told.attention.value_before.limits, &list130);
+    } else {
+        told.attention.value_before.tensor = (int64_t)-1;
+        dmlops_list list131;
+        list131.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.first, &list131);
+        dmlops_list list132;
+        list132.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.batch, &list132);
+        dmlops_list list133;
+        list133.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.head, &list133);
+        dmlops_list list134;
+        list134.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.row, &list134);
+        dmlops_list list135;
+        list135.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.element, &list135);
+        dmlops_list list136;
+        list136.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.limits, &list136);
+    }
+    if (desc->OutputPresentValueTensor != NULL) {
+        told.attention.value_stored.tensor = 13;
+        dmlops_list list137;
+        list137.count = 0;
+        dmlops_push(&list137, 0);
+        dmlops_push(&list137, 0);
+        dmlops_push(&list137, 0);
+        dmlops_push(&list137, 0);
+        dmlops_align(&list137, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list137);
+        dmlops_list list138;
+        list138.count = 0;
+        dmlops_push(&list138, 1);
+        dmlops_push(&list138, 0);
+        dmlops_push(&list138, 0);
+        dmlops_push(&list138, 0);
+        dmlops_align(&list138, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list138);
+        dmlops_list list139;
+        list139.count = 0;
+        dmlops_push(&list139, 0);
+        dmlops_push(&list139, 1);
+        dmlops_push(&list139, 0);
+        dmlops_push(&list139, 0);
+        dmlops_align(&list139, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list139);
+        dmlops_list list140;
+        list140.count = 0;
+        dmlops_push(&list140, 0);
+        dmlops_push(&list140, 0);
+        dmlops_push(&list140, 1);
+        dmlops_push(&list140, 0);
+        dmlops_align(&list140, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list140);
+        dmlops_list list141;
+        list141.count = 0;
+        dmlops_push(&list141, 0);
+        dmlops_push(&list141, 0);
+        dmlops_push(&list141, 0);
+        dmlops_push(&list141, 1);
+        dmlops_align(&list141, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list141);
+        dmlops_list list142;
+        list142.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list142);
+    } else {
+        told.attention.value_stored.tensor = (int64_t)-1;
+        dmlops_list list143;
+        list143.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list143);
+        dmlops_list list144;
+        list144.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list144);
+        dmlops_list list145;
+        list145.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list145);
+        dmlops_list list146;
+        list146.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list146);
+        dmlops_list list147;
+        list147.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list147);
+        dmlops_list list148;
+        list148.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list148);
+    }
     told.attention.output.tensor = 11;
-    dmlops_list list102;
-    list102.count = 0;
-    dmlops_list list103;
-    list103.count = 0;
-    dmlops_push(&list103, 0);
-    dmlops_push(&list103, 0);
-    dmlops_push(&list103, 0);
-    dmlops_align(&list103, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list102, list103.values, list103.count, 0, list103.count);
-    dmlops_push(&list102, 0);
-    dmlops_push(&list102, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list102);
-    dmlops_list list104;
-    list104.count = 0;
-    dmlops_list list105;
-    list105.count = 0;
-    dmlops_push(&list105, 1);
-    dmlops_push(&list105, 0);
-    dmlops_push(&list105, 0);
-    dmlops_align(&list105, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list104, list105.values, list105.count, 0, list105.count);
-    dmlops_push(&list104, 0);
-    dmlops_push(&list104, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list104);
-    dmlops_list list106;
-    list106.count = 0;
-    dmlops_list list107;
-    list107.count = 0;
-    dmlops_push(&list107, 0);
-    dmlops_push(&list107, 0);
-    int64_t chosen15;
+    dmlops_list list149;
+    list149.count = 0;
+    dmlops_list list150;
+    list150.count = 0;
+    dmlops_push(&list150, 0);
+    dmlops_push(&list150, 0);
+    dmlops_push(&list150, 0);
+    dmlops_align(&list150, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list149, list150.values, list150.count, 0, list150.count);
+    dmlops_push(&list149, 0);
+    dmlops_push(&list149, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list149);
+    dmlops_list list151;
+    list151.count = 0;
+    dmlops_list list152;
+    list152.count = 0;
+    dmlops_push(&list152, 1);
+    dmlops_push(&list152, 0);
+    dmlops_push(&list152, 0);
+    dmlops_align(&list152, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list151, list152.values, list152.count, 0, list152.count);
+    dmlops_push(&list151, 0);
+    dmlops_push(&list151, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list151);
+    dmlops_list list153;
+    list153.count = 0;
+    dmlops_list list154;
+    list154.count = 0;
+    dmlops_push(&list154, 0);
+    dmlops_push(&list154, 0);
+    int64_t chosen17;
     if (desc->ValueTensor != NULL) {
-        chosen15 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+        chosen17 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
     } else {
-        int64_t chosen14;
+        int64_t chosen16;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list108;
-            list108.count = 0;
+            dmlops_list list155;
+            list155.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list109;
-                list109.count = 0;
-                dmlops_append(&list109, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list109, 3, 1);
-                dmlops_list_append(&list108, list109.values, list109.count, 0, list109.count);
+                dmlops_list list156;
+                list156.count = 0;
+                dmlops_append(&list156, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list156, 3, 1);
+                dmlops_list_append(&list155, list156.values, list156.count, 0, list156.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list108, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list108, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list155, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list155, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list108, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list108, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list155, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list155, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list108, 0);
-                        dmlops_push(&list108, 0);
-                        dmlops_push(&list108, 0);
+                        dmlops_push(&list155, 0);
+                        dmlops_push(&list155, 0);
+                        dmlops_push(&list155, 0);
                     }
                 }
             }
-            chosen14 = dmlops_divide(dmlops_list_entry(list108.values, list108.count, 2), (int64_t)desc->HeadCount);
+            chosen16 = dmlops_divide(dmlops_list_entry(list155.values, list155.count, 2), (int64_t)desc->HeadCount);
         } else {
-            int64_t chosen13;
+            int64_t chosen15;
             if (desc->PastValueTensor != NULL) {
-                chosen13 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+                chosen15 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list110;
-                list110.count = 0;
+                dmlops_list list157;
+                list157.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list111;
-                    list111.count = 0;
-                    dmlops_append(&list111, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list111, 3, 1);
-                    dmlops_list_append(&list110, list111.values, list111.count, 0, list111.count);
+                    dmlops_list list158;
+                    list158.count = 0;
+                    dmlops_append(&list158, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list158, 3, 1);
+                    dmlops_list_append(&list157, list158.values, list158.count, 0, list158.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list110, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list110, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list157, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list157, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list110, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list110, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list157, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list157, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list110, 0);
-                            dmlops_push(&list110, 0);
-                            dmlops_push(&list110, 0);
+                            dmlops_push(&list157, 0);
+                            dmlops_push(&list157, 0);
+                            dmlops_push(&list157, 0);
                         }
                     }
                 }
-                chosen13 = dmlops_divide(dmlops_list_entry(list110.values, list110.count, 2), (int64_t)desc->HeadCount);
+                chosen15 = dmlops_divide(dmlops_list_entry(list157.values, list157.count, 2), (int64_t)desc->HeadCount);
             }
-            chosen14 = chosen13;
+            chosen16 = chosen15;
         }
-        chosen15 = chosen14;
+        chosen17 = chosen16;
     }
-    dmlops_push(&list107, chosen15);
-    dmlops_align(&list107, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list106, list107.values, list107.count, 0, list107.count);
-    dmlops_push(&list106, 1);
-    dmlops_push(&list106, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list106);
-    dmlops_list list112;
-    list112.count = 0;
-    dmlops_list list113;
-    list113.count = 0;
-    dmlops_push(&list113, 0);
-    dmlops_push(&list113, 1);
-    dmlops_push(&list113, 0);
-    dmlops_align(&list113, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list112, list113.values, list113.count, 0, list113.count);
-    dmlops_push(&list112, 0);
-    dmlops_push(&list112, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list112);
-    dmlops_list list114;
-    list114.count = 0;
-    dmlops_list list115;
-    list115.count = 0;
-    dmlops_push(&list115, 0);
-    dmlops_push(&list115, 0);
-    dmlops_push(&list115, 1);
-    dmlops_align(&list115, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list114, list115.values, list115.count, 0, list115.count);
-    dmlops_push(&list114, 0);
-    dmlops_push(&list114, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list114);
-    dmlops_list list116;
-    list116.count = 0;
-    dmlops_push(&list116, (int64_t)desc->HeadCount);
-    int64_t chosen18;
+    dmlops_push(&list154, chosen17);
+    dmlops_align(&list154, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list153, list154.values, list154.count, 0, list154.count);
+    dmlops_push(&list153, 1);
+    dmlops_push(&list153, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list153);
+    dmlops_list list159;
+    list159.count = 0;
+    dmlops_list list160;
+    list160.count = 0;
+    dmlops_push(&list160, 0);
+    dmlops_push(&list160, 1);
+    dmlops_push(&list160, 0);
+    dmlops_align(&list160, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list159, list160.values, list160.count, 0, list160.count);
+    dmlops_push(&list159, 0);
+    dmlops_push(&list159, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list159);
+    dmlops_list list161;
+    list161.count = 0;
+    dmlops_list list162;
+    list162.count = 0;
+    dmlops_push(&list162, 0);
+    dmlops_push(&list162, 0);
+    dmlops_push(&list162, 1);
+    dmlops_align(&list162, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list161, list162.values, list162.count, 0, list162.count);
+    dmlops_push(&list161, 0);
+    dmlops_push(&list161, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list161);
+    dmlops_list list163;
+    list163.count = 0;
+    dmlops_push(&list163, (int64_t)desc->HeadCount);
+    int64_t chosen20;
     if (desc->ValueTensor != NULL) {
-        chosen18 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+        chosen20 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
     } else {
-        int64_t chosen17;
+        int64_t chosen19;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list117;
-            list117.count = 0;
+            dmlops_list list164;
+            list164.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list118;
-                list118.count = 0;
-                dmlops_append(&list118, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list118, 3, 1);
-                dmlops_list_append(&list117, list118.values, list118.count, 0, list118.count);
+                dmlops_list list165;
+                list165.count = 0;
+                dmlops_append(&list165, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list165, 3, 1);
+                dmlops_list_append(&list164, list165.values, list165.count, 0, list165.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list117, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list117, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list164, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list164, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list117, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list117, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list164, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list164, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list117, 0);
-                        dmlops_push(&list117, 0);
-                        dmlops_push(&list117, 0);
+                        dmlops_push(&list164, 0);
+                        dmlops_push(&list164, 0);
+                        dmlops_push(&list164, 0);
                     }
                 }
             }
-            chosen17 = dmlops_divide(dmlops_list_entry(list117.values, list117.count, 2), (int64_t)desc->HeadCount);
+            chosen19 = dmlops_divide(dmlops_list_entry(list164.values, list164.count, 2), (int64_t)desc->HeadCount);
         } else {
-            int64_t chosen16;
+            int64_t chosen18;
             if (desc->PastValueTensor != NULL) {
-                chosen16 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+                chosen18 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list119;
-                list119.count = 0;
+                dmlops_list list166;
+                list166.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list120;
-                    list120.count = 0;
-                    dmlops_append(&list120, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list120, 3, 1);
-                    dmlops_list_append(&list119, list120.values, list120.count, 0, list120.count);
+                    dmlops_list list167;
+                    list167.count = 0;
+                    dmlops_append(&list167, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list167, 3, 1);
+                    dmlops_list_append(&list166, list167.values, list167.count, 0, list167.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list119, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list119, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list166, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list166, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list119, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list119, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list166, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list166, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list119, 0);
-                            dmlops_push(&list119, 0);
-                            dmlops_push(&list119, 0);
+                            dmlops_push(&list166, 0);
+                            dmlops_push(&list166, 0);
+                            dmlops_push(&list166, 0);
                         }
                     }
                 }
-                chosen16 = dmlops_divide(dmlops_list_entry(list119.values, list119.count, 2), (int64_t)desc->HeadCount);
+                chosen18 = dmlops_divide(dmlops_list_entry(list166.values, list166.count, 2), (int64_t)desc->HeadCount);
             }
-            chosen17 = chosen16;
+            chosen19 = chosen18;
         }
-        chosen18 = chosen17;
+        chosen20 = chosen19;
     }
-    dmlops_push(&list116, chosen18);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list116);
+    dmlops_push(&list163, chosen20);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list163);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
@@ -41790,55 +41853,58 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list14.count = 0;
     dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
-    dmlops_list list15;
-    list15.count = 0;
     if ((desc->IncludePadding != 0)) {
+        dmlops_list list15;
+        list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+        dmlops_list list16;
+        list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
-    dmlops_list list17;
-    list17.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+        dmlops_list list17;
+        list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
-    dmlops_list list18;
-    list18.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+        dmlops_list list18;
+        list18.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_list list19;
             list19.count = 0;
             dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     } else {
-        dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_list list20;
+        list20.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list20);
+        dmlops_list list21;
+        list21.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list21);
+        dmlops_list list22;
+        list22.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list22);
+        dmlops_list list23;
+        list23.count = 0;
+        dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list23);
     }
-    dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     dmlops_plan_sliding(planning, &told, &dmlops_average_pooling1_shader);
 }
 
@@ -41991,55 +42057,58 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     list14.count = 0;
     dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
-    dmlops_list list15;
-    list15.count = 0;
     if ((desc->IncludePadding != 0)) {
+        dmlops_list list15;
+        list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+        dmlops_list list16;
+        list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
-    dmlops_list list17;
-    list17.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+        dmlops_list list17;
+        list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
-    dmlops_list list18;
-    list18.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+        dmlops_list list18;
+        list18.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_list list19;
             list19.count = 0;
             dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     } else {
-        dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_list list20;
+        list20.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list20);
+        dmlops_list list21;
+        list21.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list21);
+        dmlops_list list22;
+        list22.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list22);
+        dmlops_list list23;
+        list23.count = 0;
+        dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list23);
     }
-    dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     dmlops_plan_sliding(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
@@ -42652,482 +42721,274 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     }
     dmlops_tell_word(planning, &told.numbers, chosen17);
     told.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
-    told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
-    dmlops_list list24;
-    list24.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = 0;
+            dmlops_list list24;
+            list24.count = 0;
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+            dmlops_align(&list24, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list24);
             dmlops_list list25;
             list25.count = 0;
-            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 1);
             dmlops_push(&list25, 0);
             dmlops_push(&list25, 0);
             dmlops_align(&list25, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list24, list25.values, list25.count, 0, list25.count);
-        } else {
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.first, &list24);
-    dmlops_list list26;
-    list26.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_tell_list(planning, &told.attention.query.batch, &list25);
+            dmlops_list list26;
+            list26.count = 0;
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
             dmlops_list list27;
             list27.count = 0;
-            dmlops_push(&list27, 1);
-            dmlops_push(&list27, 0);
-            dmlops_push(&list27, 0);
-            dmlops_align(&list27, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list26, list27.values, list27.count, 0, list27.count);
-        } else {
-            dmlops_push(&list26, 1);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.batch, &list26);
-    dmlops_list list28;
-    list28.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_append(&list27, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list27, 3, 1);
+            dmlops_push(&list26, dmlops_divide(dmlops_list_entry(list27.values, list27.count, 2), (int64_t)desc->QueryHeadCount));
+            dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list26);
+            dmlops_list list28;
+            list28.count = 0;
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 1);
+            dmlops_push(&list28, 0);
+            dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list28);
             dmlops_list list29;
             list29.count = 0;
             dmlops_push(&list29, 0);
             dmlops_push(&list29, 0);
+            dmlops_push(&list29, 1);
+            dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.element, &list29);
             dmlops_list list30;
             list30.count = 0;
-            dmlops_append(&list30, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list30, 3, 1);
-            dmlops_push(&list29, dmlops_divide(dmlops_list_entry(list30.values, list30.count, 2), (int64_t)desc->QueryHeadCount));
-            dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list28, list29.values, list29.count, 0, list29.count);
+            dmlops_tell_list(planning, &told.attention.query.limits, &list30);
         } else {
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 1);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.head, &list28);
-    dmlops_list list31;
-    list31.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
+            dmlops_list list31;
+            list31.count = 0;
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list31);
             dmlops_list list32;
             list32.count = 0;
-            dmlops_push(&list32, 0);
             dmlops_push(&list32, 1);
             dmlops_push(&list32, 0);
-            dmlops_align(&list32, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list31, list32.values, list32.count, 0, list32.count);
-        } else {
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 1);
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.row, &list31);
-    dmlops_list list33;
-    list33.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
-            dmlops_list list34;
-            list34.count = 0;
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 1);
-            dmlops_align(&list34, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list33, list34.values, list34.count, 0, list34.count);
-        } else {
-            dmlops_push(&list33, 0);
-            dmlops_push(&list33, 0);
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 0);
+            dmlops_tell_list(planning, &told.attention.query.batch, &list32);
+            dmlops_list list33;
+            list33.count = 0;
             dmlops_push(&list33, 0);
             dmlops_push(&list33, 0);
             dmlops_push(&list33, 1);
+            dmlops_push(&list33, 0);
+            dmlops_push(&list33, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list33);
+            dmlops_list list34;
+            list34.count = 0;
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 1);
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list34);
+            dmlops_list list35;
+            list35.count = 0;
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 1);
+            dmlops_tell_list(planning, &told.attention.query.element, &list35);
+            dmlops_list list36;
+            list36.count = 0;
+            dmlops_tell_list(planning, &told.attention.query.limits, &list36);
         }
     } else {
+        told.attention.query.tensor = (int64_t)-1;
+        dmlops_list list37;
+        list37.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.first, &list37);
+        dmlops_list list38;
+        list38.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.batch, &list38);
+        dmlops_list list39;
+        list39.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.head, &list39);
+        dmlops_list list40;
+        list40.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.row, &list40);
+        dmlops_list list41;
+        list41.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.element, &list41);
+        dmlops_list list42;
+        list42.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.limits, &list42);
     }
-    dmlops_tell_list(planning, &told.attention.query.element, &list33);
-    dmlops_list list35;
-    list35.count = 0;
-    dmlops_tell_list(planning, &told.attention.query.limits, &list35);
-    told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list36;
-    list36.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (!(desc->PastSequenceLengthsTensor != NULL)) {
             if (desc->KeyTensor != NULL) {
-                dmlops_list list37;
-                list37.count = 0;
-                dmlops_push(&list37, 0);
-                dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list37, 0);
-                dmlops_align(&list37, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_push(&list36, 0);
-                    dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list36, 0);
-                    dmlops_push(&list36, 1);
-                    dmlops_push(&list36, 0);
-                } else {
-                    if (desc->StackedKeyValueTensor != NULL) {
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
-                    } else {
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 1);
-                        dmlops_push(&list36, 0);
-                    }
-                }
-            }
-            dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.first, &list36);
-    dmlops_list list38;
-    list38.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list39;
-                list39.count = 0;
-                dmlops_push(&list39, 1);
-                dmlops_push(&list39, 0);
-                dmlops_push(&list39, 0);
-                dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
-            } else {
-                dmlops_push(&list38, 1);
-                dmlops_push(&list38, 0);
-                dmlops_push(&list38, 0);
-                dmlops_push(&list38, 0);
-                dmlops_push(&list38, 0);
-            }
-            dmlops_push(&list38, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.batch, &list38);
-    dmlops_list list40;
-    list40.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list41;
-                list41.count = 0;
-                dmlops_push(&list41, 0);
-                dmlops_push(&list41, 0);
-                dmlops_list list42;
-                list42.count = 0;
+                told.attention.key.tensor = 1;
+                dmlops_list list43;
+                list43.count = 0;
+                dmlops_list list44;
+                list44.count = 0;
+                dmlops_push(&list44, 0);
+                dmlops_push(&list44, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list44, 0);
+                dmlops_align(&list44, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
+                dmlops_push(&list43, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.key.first, &list43);
+                dmlops_list list45;
+                list45.count = 0;
+                dmlops_list list46;
+                list46.count = 0;
+                dmlops_push(&list46, 1);
+                dmlops_push(&list46, 0);
+                dmlops_push(&list46, 0);
+                dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
+                dmlops_push(&list45, 0);
+                dmlops_tell_list(planning, &told.attention.key.batch, &list45);
+                dmlops_list list47;
+                list47.count = 0;
+                dmlops_list list48;
+                list48.count = 0;
+                dmlops_push(&list48, 0);
+                dmlops_push(&list48, 0);
+                dmlops_list list49;
+                list49.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list43;
-                    list43.count = 0;
-                    dmlops_append(&list43, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list43, 3, 1);
-                    dmlops_list_append(&list42, list43.values, list43.count, 0, list43.count);
+                    dmlops_list list50;
+                    list50.count = 0;
+                    dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list50, 3, 1);
+                    dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list42, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list42, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list42, 0);
-                            dmlops_push(&list42, 0);
-                            dmlops_push(&list42, 0);
+                            dmlops_push(&list49, 0);
+                            dmlops_push(&list49, 0);
+                            dmlops_push(&list49, 0);
                         }
                     }
                 }
-                dmlops_push(&list41, dmlops_divide(dmlops_list_entry(list42.values, list42.count, 2), (int64_t)desc->QueryHeadCount));
-                dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
-            } else {
-                dmlops_push(&list40, 0);
-                dmlops_push(&list40, 0);
-                dmlops_push(&list40, 1);
-                dmlops_push(&list40, 0);
-                dmlops_push(&list40, 0);
-            }
-            dmlops_push(&list40, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.head, &list40);
-    dmlops_list list44;
-    list44.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list45;
-                list45.count = 0;
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, 1);
-                dmlops_push(&list45, 0);
-                dmlops_align(&list45, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list44, list45.values, list45.count, 0, list45.count);
-            } else {
-                dmlops_push(&list44, 0);
-                dmlops_push(&list44, 1);
-                dmlops_push(&list44, 0);
-                dmlops_push(&list44, 0);
-                dmlops_push(&list44, 0);
-            }
-            dmlops_push(&list44, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.row, &list44);
-    dmlops_list list46;
-    list46.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list47;
-                list47.count = 0;
+                dmlops_push(&list48, dmlops_divide(dmlops_list_entry(list49.values, list49.count, 2), (int64_t)desc->QueryHeadCount));
+                dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
                 dmlops_push(&list47, 0);
-                dmlops_push(&list47, 0);
-                dmlops_push(&list47, 1);
-                dmlops_align(&list47, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list46, list47.values, list47.count, 0, list47.count);
+                dmlops_tell_list(planning, &told.attention.key.head, &list47);
+                dmlops_list list51;
+                list51.count = 0;
+                dmlops_list list52;
+                list52.count = 0;
+                dmlops_push(&list52, 0);
+                dmlops_push(&list52, 1);
+                dmlops_push(&list52, 0);
+                dmlops_align(&list52, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
+                dmlops_push(&list51, 1);
+                dmlops_tell_list(planning, &told.attention.key.row, &list51);
+                dmlops_list list53;
+                list53.count = 0;
+                dmlops_list list54;
+                list54.count = 0;
+                dmlops_push(&list54, 0);
+                dmlops_push(&list54, 0);
+                dmlops_push(&list54, 1);
+                dmlops_align(&list54, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+                dmlops_push(&list53, 0);
+                dmlops_tell_list(planning, &told.attention.key.element, &list53);
+                dmlops_list list55;
+                list55.count = 0;
+                dmlops_push(&list55, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
+                dmlops_tell_list(planning, &told.attention.key.limits, &list55);
             } else {
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 1);
-            }
-            dmlops_push(&list46, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.element, &list46);
-    dmlops_list list48;
-    list48.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            int64_t chosen20;
-            if (desc->KeyTensor != NULL) {
-                chosen20 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-            } else {
+                told.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
+                dmlops_list list56;
+                list56.count = 0;
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_push(&list56, 0);
+                    dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list56, 0);
+                    dmlops_push(&list56, 1);
+                    dmlops_push(&list56, 0);
+                } else {
+                    if (desc->StackedKeyValueTensor != NULL) {
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, 0);
+                    } else {
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, 1);
+                        dmlops_push(&list56, 0);
+                    }
+                }
+                dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.key.first, &list56);
+                dmlops_list list57;
+                list57.count = 0;
+                dmlops_push(&list57, 1);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_tell_list(planning, &told.attention.key.batch, &list57);
+                dmlops_list list58;
+                list58.count = 0;
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 1);
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 0);
+                dmlops_tell_list(planning, &told.attention.key.head, &list58);
+                dmlops_list list59;
+                list59.count = 0;
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 1);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 1);
+                dmlops_tell_list(planning, &told.attention.key.row, &list59);
+                dmlops_list list60;
+                list60.count = 0;
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 1);
+                dmlops_push(&list60, 0);
+                dmlops_tell_list(planning, &told.attention.key.element, &list60);
+                dmlops_list list61;
+                list61.count = 0;
                 int64_t chosen19;
                 if (desc->StackedKeyValueTensor != NULL) {
                     chosen19 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
                 } else {
                     int64_t chosen18;
-                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                        dmlops_list list49;
-                        list49.count = 0;
-                        if (desc->QueryTensor != NULL) {
-                            dmlops_list list50;
-                            list50.count = 0;
-                            dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                            dmlops_align(&list50, 3, 1);
-                            dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
-                        } else {
-                            if (desc->StackedQueryKeyTensor != NULL) {
-                                dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                            } else {
-                                if (desc->StackedQueryKeyValueTensor != NULL) {
-                                    dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                    dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                                } else {
-                                    dmlops_push(&list49, 0);
-                                    dmlops_push(&list49, 0);
-                                    dmlops_push(&list49, 0);
-                                }
-                            }
-                        }
-                        chosen18 = dmlops_list_entry(list49.values, list49.count, 1);
-                    } else {
-                        chosen18 = 0;
-                    }
-                    chosen19 = chosen18;
-                }
-                chosen20 = chosen19;
-            }
-            dmlops_push(&list48, chosen20);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.limits, &list48);
-    told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list51;
-    list51.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list52;
-                list52.count = 0;
-                dmlops_push(&list52, 0);
-                dmlops_push(&list52, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list52, 0);
-                dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
-            } else {
-                if (desc->StackedKeyValueTensor != NULL) {
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, 1);
-                    dmlops_push(&list51, 0);
-                } else {
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, 2);
-                    dmlops_push(&list51, 0);
-                }
-            }
-            dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.first, &list51);
-    dmlops_list list53;
-    list53.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list54;
-                list54.count = 0;
-                dmlops_push(&list54, 1);
-                dmlops_push(&list54, 0);
-                dmlops_push(&list54, 0);
-                dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
-            } else {
-                dmlops_push(&list53, 1);
-                dmlops_push(&list53, 0);
-                dmlops_push(&list53, 0);
-                dmlops_push(&list53, 0);
-                dmlops_push(&list53, 0);
-            }
-            dmlops_push(&list53, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.batch, &list53);
-    dmlops_list list55;
-    list55.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list56;
-                list56.count = 0;
-                dmlops_push(&list56, 0);
-                dmlops_push(&list56, 0);
-                dmlops_push(&list56, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
-                dmlops_align(&list56, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list55, list56.values, list56.count, 0, list56.count);
-            } else {
-                dmlops_push(&list55, 0);
-                dmlops_push(&list55, 0);
-                dmlops_push(&list55, 1);
-                dmlops_push(&list55, 0);
-                dmlops_push(&list55, 0);
-            }
-            dmlops_push(&list55, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.head, &list55);
-    dmlops_list list57;
-    list57.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list58;
-                list58.count = 0;
-                dmlops_push(&list58, 0);
-                dmlops_push(&list58, 1);
-                dmlops_push(&list58, 0);
-                dmlops_align(&list58, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list57, list58.values, list58.count, 0, list58.count);
-            } else {
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 1);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-            }
-            dmlops_push(&list57, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.row, &list57);
-    dmlops_list list59;
-    list59.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list60;
-                list60.count = 0;
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 1);
-                dmlops_align(&list60, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list59, list60.values, list60.count, 0, list60.count);
-            } else {
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 1);
-            }
-            dmlops_push(&list59, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.element, &list59);
-    dmlops_list list61;
-    list61.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            int64_t chosen23;
-            if (desc->KeyTensor != NULL) {
-                chosen23 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-            } else {
-                int64_t chosen22;
-                if (desc->StackedKeyValueTensor != NULL) {
-                    chosen22 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-                } else {
-                    int64_t chosen21;
                     if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
                         dmlops_list list62;
                         list62.count = 0;
@@ -43152,564 +43013,848 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                                 }
                             }
                         }
-                        chosen21 = dmlops_list_entry(list62.values, list62.count, 1);
+                        chosen18 = dmlops_list_entry(list62.values, list62.count, 1);
                     } else {
-                        chosen21 = 0;
+                        chosen18 = 0;
+                    }
+                    chosen19 = chosen18;
+                }
+                dmlops_push(&list61, chosen19);
+                dmlops_tell_list(planning, &told.attention.key.limits, &list61);
+            }
+        } else {
+            told.attention.key.tensor = (int64_t)-1;
+            dmlops_list list64;
+            list64.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.first, &list64);
+            dmlops_list list65;
+            list65.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.batch, &list65);
+            dmlops_list list66;
+            list66.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.head, &list66);
+            dmlops_list list67;
+            list67.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.row, &list67);
+            dmlops_list list68;
+            list68.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.element, &list68);
+            dmlops_list list69;
+            list69.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.limits, &list69);
+        }
+    } else {
+        told.attention.key.tensor = (int64_t)-1;
+        dmlops_list list70;
+        list70.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.first, &list70);
+        dmlops_list list71;
+        list71.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.batch, &list71);
+        dmlops_list list72;
+        list72.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.head, &list72);
+        dmlops_list list73;
+        list73.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.row, &list73);
+        dmlops_list list74;
+        list74.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.element, &list74);
+        dmlops_list list75;
+        list75.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.limits, &list75);
+    }
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->ValueTensor != NULL) {
+                told.attention.value.tensor = 2;
+                dmlops_list list76;
+                list76.count = 0;
+                dmlops_list list77;
+                list77.count = 0;
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list77, 0);
+                dmlops_align(&list77, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list76, list77.values, list77.count, 0, list77.count);
+                dmlops_push(&list76, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.value.first, &list76);
+                dmlops_list list78;
+                list78.count = 0;
+                dmlops_list list79;
+                list79.count = 0;
+                dmlops_push(&list79, 1);
+                dmlops_push(&list79, 0);
+                dmlops_push(&list79, 0);
+                dmlops_align(&list79, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list78, list79.values, list79.count, 0, list79.count);
+                dmlops_push(&list78, 0);
+                dmlops_tell_list(planning, &told.attention.value.batch, &list78);
+                dmlops_list list80;
+                list80.count = 0;
+                dmlops_list list81;
+                list81.count = 0;
+                dmlops_push(&list81, 0);
+                dmlops_push(&list81, 0);
+                dmlops_push(&list81, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
+                dmlops_align(&list81, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list80, list81.values, list81.count, 0, list81.count);
+                dmlops_push(&list80, 0);
+                dmlops_tell_list(planning, &told.attention.value.head, &list80);
+                dmlops_list list82;
+                list82.count = 0;
+                dmlops_list list83;
+                list83.count = 0;
+                dmlops_push(&list83, 0);
+                dmlops_push(&list83, 1);
+                dmlops_push(&list83, 0);
+                dmlops_align(&list83, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list82, list83.values, list83.count, 0, list83.count);
+                dmlops_push(&list82, 1);
+                dmlops_tell_list(planning, &told.attention.value.row, &list82);
+                dmlops_list list84;
+                list84.count = 0;
+                dmlops_list list85;
+                list85.count = 0;
+                dmlops_push(&list85, 0);
+                dmlops_push(&list85, 0);
+                dmlops_push(&list85, 1);
+                dmlops_align(&list85, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list84, list85.values, list85.count, 0, list85.count);
+                dmlops_push(&list84, 0);
+                dmlops_tell_list(planning, &told.attention.value.element, &list84);
+                dmlops_list list86;
+                list86.count = 0;
+                int64_t chosen22;
+                if (desc->KeyTensor != NULL) {
+                    chosen22 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+                } else {
+                    int64_t chosen21;
+                    if (desc->StackedKeyValueTensor != NULL) {
+                        chosen21 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                    } else {
+                        int64_t chosen20;
+                        if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                            dmlops_list list87;
+                            list87.count = 0;
+                            if (desc->QueryTensor != NULL) {
+                                dmlops_list list88;
+                                list88.count = 0;
+                                dmlops_append(&list88, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                                dmlops_align(&list88, 3, 1);
+                                dmlops_list_append(&list87, list88.values, list88.count, 0, list88.count);
+                            } else {
+                                if (desc->StackedQueryKeyTensor != NULL) {
+                                    dmlops_append(&list87, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list87, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                                } else {
+                                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                                        dmlops_append(&list87, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                        dmlops_push(&list87, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                    } else {
+                                        dmlops_push(&list87, 0);
+                                        dmlops_push(&list87, 0);
+                                        dmlops_push(&list87, 0);
+                                    }
+                                }
+                            }
+                            chosen20 = dmlops_list_entry(list87.values, list87.count, 1);
+                        } else {
+                            chosen20 = 0;
+                        }
+                        chosen21 = chosen20;
                     }
                     chosen22 = chosen21;
                 }
-                chosen23 = chosen22;
+                dmlops_push(&list86, chosen22);
+                dmlops_tell_list(planning, &told.attention.value.limits, &list86);
+            } else {
+                told.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
+                dmlops_list list89;
+                list89.count = 0;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, 1);
+                    dmlops_push(&list89, 0);
+                } else {
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, 2);
+                    dmlops_push(&list89, 0);
+                }
+                dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.value.first, &list89);
+                dmlops_list list90;
+                list90.count = 0;
+                dmlops_push(&list90, 1);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_tell_list(planning, &told.attention.value.batch, &list90);
+                dmlops_list list91;
+                list91.count = 0;
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 1);
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 0);
+                dmlops_tell_list(planning, &told.attention.value.head, &list91);
+                dmlops_list list92;
+                list92.count = 0;
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 1);
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 1);
+                dmlops_tell_list(planning, &told.attention.value.row, &list92);
+                dmlops_list list93;
+                list93.count = 0;
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 1);
+                dmlops_push(&list93, 0);
+                dmlops_tell_list(planning, &told.attention.value.element, &list93);
+                dmlops_list list94;
+                list94.count = 0;
+                int64_t chosen25;
+                if (desc->KeyTensor != NULL) {
+                    chosen25 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+                } else {
+                    int64_t chosen24;
+                    if (desc->StackedKeyValueTensor != NULL) {
+                        chosen24 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                    } else {
+                        int64_t chosen23;
+                        if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                            dmlops_list list95;
+                            list95.count = 0;
+                            if (desc->QueryTensor != NULL) {
+                                dmlops_list list96;
+                                list96.count = 0;
+                                dmlops_append(&list96, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                                dmlops_align(&list96, 3, 1);
+                                dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
+                            } else {
+                                if (desc->StackedQueryKeyTensor != NULL) {
+                                    dmlops_append(&list95, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list95, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                                } else {
+                                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                                        dmlops_append(&list95, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                        dmlops_push(&list95, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                    } else {
+                                        dmlops_push(&list95, 0);
+                                        dmlops_push(&list95, 0);
+                                        dmlops_push(&list95, 0);
+                                    }
+                                }
+                            }
+                            chosen23 = dmlops_list_entry(list95.values, list95.count, 1);
+                        } else {
+                            chosen23 = 0;
+                        }
+                        chosen24 = chosen23;
+                    }
+                    chosen25 = chosen24;
+                }
+                dmlops_push(&list94, chosen25);
+                dmlops_tell_list(planning, &told.attention.value.limits, &list94);
             }
-            dmlops_push(&list61, chosen23);
         } else {
+            told.attention.value.tensor = (int64_t)-1;
+            dmlops_list list97;
+            list97.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.first, &list97);
+            dmlops_list list98;
+            list98.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.batch, &list98);
+            dmlops_list list99;
+            list99.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.head, &list99);
+            dmlops_list list100;
+            list100.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.row, &list100);
+            dmlops_list list101;
+            list101.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.element, &list101);
+            dmlops_list list102;
+            list102.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.limits, &list102);
         }
     } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.limits, &list61);
-    told.attention.key_before.tensor = (desc->PastKeyTensor != NULL ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)9 : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list64;
-    list64.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list65;
-            list65.count = 0;
-            dmlops_push(&list65, 0);
-            dmlops_push(&list65, 0);
-            dmlops_push(&list65, 0);
-            dmlops_push(&list65, 0);
-            dmlops_align(&list65, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
-            dmlops_push(&list64, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.first, &list64);
-    dmlops_list list66;
-    list66.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list67;
-            list67.count = 0;
-            dmlops_push(&list67, 1);
-            dmlops_push(&list67, 0);
-            dmlops_push(&list67, 0);
-            dmlops_push(&list67, 0);
-            dmlops_align(&list67, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
-            dmlops_push(&list66, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.batch, &list66);
-    dmlops_list list68;
-    list68.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list69;
-            list69.count = 0;
-            dmlops_push(&list69, 0);
-            dmlops_push(&list69, 1);
-            dmlops_push(&list69, 0);
-            dmlops_push(&list69, 0);
-            dmlops_align(&list69, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
-            dmlops_push(&list68, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.head, &list68);
-    dmlops_list list70;
-    list70.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list71;
-            list71.count = 0;
-            dmlops_push(&list71, 0);
-            dmlops_push(&list71, 0);
-            dmlops_push(&list71, 1);
-            dmlops_push(&list71, 0);
-            dmlops_align(&list71, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
-            dmlops_push(&list70, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.row, &list70);
-    dmlops_list list72;
-    list72.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list73;
-            list73.count = 0;
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 1);
-            dmlops_align(&list73, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
-            dmlops_push(&list72, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.element, &list72);
-    dmlops_list list74;
-    list74.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_push(&list74, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.limits, &list74);
-    told.attention.key_stored.tensor = (desc->OutputPresentKeyTensor != NULL ? (int64_t)13 : (int64_t)(int64_t)-1);
-    dmlops_list list75;
-    list75.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list76;
-        list76.count = 0;
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_align(&list76, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.first, &list75);
-    dmlops_list list77;
-    list77.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list78;
-        list78.count = 0;
-        dmlops_push(&list78, 1);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_align(&list78, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list77, list78.values, list78.count, 0, list78.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.batch, &list77);
-    dmlops_list list79;
-    list79.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list80;
-        list80.count = 0;
-        dmlops_push(&list80, 0);
-        dmlops_push(&list80, 1);
-        dmlops_push(&list80, 0);
-        dmlops_push(&list80, 0);
-        dmlops_align(&list80, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list79, list80.values, list80.count, 0, list80.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.head, &list79);
-    dmlops_list list81;
-    list81.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list82;
-        list82.count = 0;
-        dmlops_push(&list82, 0);
-        dmlops_push(&list82, 0);
-        dmlops_push(&list82, 1);
-        dmlops_push(&list82, 0);
-        dmlops_align(&list82, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list81, list82.values, list82.count, 0, list82.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.row, &list81);
-    dmlops_list list83;
-    list83.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list84;
-        list84.count = 0;
-        dmlops_push(&list84, 0);
-        dmlops_push(&list84, 0);
-        dmlops_push(&list84, 0);
-        dmlops_push(&list84, 1);
-        dmlops_align(&list84, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list83, list84.values, list84.count, 0, list84.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.element, &list83);
-    dmlops_list list85;
-    list85.count = 0;
-    dmlops_tell_list(planning, &told.attention.key_stored.limits, &list85);
-    told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)10 : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list86;
-    list86.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list87;
-            list87.count = 0;
-            dmlops_push(&list87, 0);
-            dmlops_push(&list87, 0);
-            dmlops_push(&list87, 0);
-            dmlops_push(&list87, 0);
-            dmlops_align(&list87, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list86, list87.values, list87.count, 0, list87.count);
-            dmlops_push(&list86, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.first, &list86);
-    dmlops_list list88;
-    list88.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list89;
-            list89.count = 0;
-            dmlops_push(&list89, 1);
-            dmlops_push(&list89, 0);
-            dmlops_push(&list89, 0);
-            dmlops_push(&list89, 0);
-            dmlops_align(&list89, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list88, list89.values, list89.count, 0, list89.count);
-            dmlops_push(&list88, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.batch, &list88);
-    dmlops_list list90;
-    list90.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list91;
-            list91.count = 0;
-            dmlops_push(&list91, 0);
-            dmlops_push(&list91, 1);
-            dmlops_push(&list91, 0);
-            dmlops_push(&list91, 0);
-            dmlops_align(&list91, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list90, list91.values, list91.count, 0, list91.count);
-            dmlops_push(&list90, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.head, &list90);
-    dmlops_list list92;
-    list92.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list93;
-            list93.count = 0;
-            dmlops_push(&list93, 0);
-            dmlops_push(&list93, 0);
-            dmlops_push(&list93, 1);
-            dmlops_push(&list93, 0);
-            dmlops_align(&list93, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list92, list93.values, list93.count, 0, list93.count);
-            dmlops_push(&list92, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.row, &list92);
-    dmlops_list list94;
-    list94.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list95;
-            list95.count = 0;
-            dmlops_push(&list95, 0);
-            dmlops_push(&list95, 0);
-            dmlops_push(&list95, 0);
-            dmlops_push(&list95, 1);
-            dmlops_align(&list95, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list94, list95.values, list95.count, 0, list95.count);
-            dmlops_push(&list94, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.element, &list94);
-    dmlops_list list96;
-    list96.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_push(&list96, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.limits, &list96);
-    told.attention.value_stored.tensor = (desc->OutputPresentValueTensor != NULL ? (int64_t)14 : (int64_t)(int64_t)-1);
-    dmlops_list list97;
-    list97.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-        dmlops_list list98;
-        list98.count = 0;
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 0);
-        dmlops_align(&list98, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.first, &list97);
-    dmlops_list list99;
-    list99.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-        dmlops_list list100;
-        list100.count = 0;
-        dmlops_push(&list100, 1);
-        dmlops_push(&list100, 0);
-        dmlops_push(&list100, 0);
-        dmlops_push(&list100, 0);
-        dmlops_align(&list100, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.batch, &list99);
-    dmlops_list list101;
-    list101.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-        dmlops_list list102;
-        list102.count = 0;
-        dmlops_push(&list102, 0);
-        dmlops_push(&list102, 1);
-        dmlops_push(&list102, 0);
-        dmlops_push(&list102, 0);
-        dmlops_align(&list102, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list101, list102.values, list102.count, 0, list102.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.head, &list101);
-    dmlops_list list103;
-    list103.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        told.attention.value.tensor = (int64_t)-1;
+        dmlops_list list103;
+        list103.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.first, &list103);
         dmlops_list list104;
         list104.count = 0;
-        dmlops_push(&list104, 0);
-        dmlops_push(&list104, 0);
-        dmlops_push(&list104, 1);
-        dmlops_push(&list104, 0);
-        dmlops_align(&list104, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list103, list104.values, list104.count, 0, list104.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.row, &list103);
-    dmlops_list list105;
-    list105.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_tell_list(planning, &told.attention.value.batch, &list104);
+        dmlops_list list105;
+        list105.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.head, &list105);
         dmlops_list list106;
         list106.count = 0;
-        dmlops_push(&list106, 0);
-        dmlops_push(&list106, 0);
-        dmlops_push(&list106, 0);
-        dmlops_push(&list106, 1);
-        dmlops_align(&list106, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list105, list106.values, list106.count, 0, list106.count);
-    } else {
+        dmlops_tell_list(planning, &told.attention.value.row, &list106);
+        dmlops_list list107;
+        list107.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.element, &list107);
+        dmlops_list list108;
+        list108.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.limits, &list108);
     }
-    dmlops_tell_list(planning, &told.attention.value_stored.element, &list105);
-    dmlops_list list107;
-    list107.count = 0;
-    dmlops_tell_list(planning, &told.attention.value_stored.limits, &list107);
-    told.attention.output.tensor = 12;
-    dmlops_list list108;
-    list108.count = 0;
-    dmlops_list list109;
-    list109.count = 0;
-    dmlops_push(&list109, 0);
-    dmlops_push(&list109, 0);
-    dmlops_push(&list109, 0);
-    dmlops_align(&list109, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list108, list109.values, list109.count, 0, list109.count);
-    dmlops_push(&list108, 0);
-    dmlops_push(&list108, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list108);
-    dmlops_list list110;
-    list110.count = 0;
-    dmlops_list list111;
-    list111.count = 0;
-    dmlops_push(&list111, 1);
-    dmlops_push(&list111, 0);
-    dmlops_push(&list111, 0);
-    dmlops_align(&list111, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list110, list111.values, list111.count, 0, list111.count);
-    dmlops_push(&list110, 0);
-    dmlops_push(&list110, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list110);
-    dmlops_list list112;
-    list112.count = 0;
-    dmlops_list list113;
-    list113.count = 0;
-    dmlops_push(&list113, 0);
-    dmlops_push(&list113, 0);
-    int64_t chosen26;
-    if (desc->ValueTensor != NULL) {
-        chosen26 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
-    } else {
-        int64_t chosen25;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            told.attention.key_before.tensor = 9;
+            dmlops_list list109;
+            list109.count = 0;
+            dmlops_list list110;
+            list110.count = 0;
+            dmlops_push(&list110, 0);
+            dmlops_push(&list110, 0);
+            dmlops_push(&list110, 0);
+            dmlops_push(&list110, 0);
+            dmlops_align(&list110, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list109, list110.values, list110.count, 0, list110.count);
+            dmlops_push(&list109, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.first, &list109);
+            dmlops_list list111;
+            list111.count = 0;
+            dmlops_list list112;
+            list112.count = 0;
+            dmlops_push(&list112, 1);
+            dmlops_push(&list112, 0);
+            dmlops_push(&list112, 0);
+            dmlops_push(&list112, 0);
+            dmlops_align(&list112, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list111, list112.values, list112.count, 0, list112.count);
+            dmlops_push(&list111, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.batch, &list111);
+            dmlops_list list113;
+            list113.count = 0;
             dmlops_list list114;
             list114.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list115;
-                list115.count = 0;
-                dmlops_append(&list115, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list115, 3, 1);
-                dmlops_list_append(&list114, list115.values, list115.count, 0, list115.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list114, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list114, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list114, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list114, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list114, 0);
-                        dmlops_push(&list114, 0);
-                        dmlops_push(&list114, 0);
-                    }
-                }
-            }
-            chosen25 = dmlops_divide(dmlops_list_entry(list114.values, list114.count, 2), (int64_t)desc->QueryHeadCount);
+            dmlops_push(&list114, 0);
+            dmlops_push(&list114, 1);
+            dmlops_push(&list114, 0);
+            dmlops_push(&list114, 0);
+            dmlops_align(&list114, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list113, list114.values, list114.count, 0, list114.count);
+            dmlops_push(&list113, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.head, &list113);
+            dmlops_list list115;
+            list115.count = 0;
+            dmlops_list list116;
+            list116.count = 0;
+            dmlops_push(&list116, 0);
+            dmlops_push(&list116, 0);
+            dmlops_push(&list116, 1);
+            dmlops_push(&list116, 0);
+            dmlops_align(&list116, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list115, list116.values, list116.count, 0, list116.count);
+            dmlops_push(&list115, 1);
+            dmlops_tell_list(planning, &told.attention.key_before.row, &list115);
+            dmlops_list list117;
+            list117.count = 0;
+            dmlops_list list118;
+            list118.count = 0;
+            dmlops_push(&list118, 0);
+            dmlops_push(&list118, 0);
+            dmlops_push(&list118, 0);
+            dmlops_push(&list118, 1);
+            dmlops_align(&list118, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list117, list118.values, list118.count, 0, list118.count);
+            dmlops_push(&list117, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.element, &list117);
+            dmlops_list list119;
+            list119.count = 0;
+            dmlops_push(&list119, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
+            dmlops_tell_list(planning, &told.attention.key_before.limits, &list119);
         } else {
-            int64_t chosen24;
-            if (desc->PastValueTensor != NULL) {
-                chosen24 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list116;
-                list116.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list117;
-                    list117.count = 0;
-                    dmlops_append(&list117, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list117, 3, 1);
-                    dmlops_list_append(&list116, list117.values, list117.count, 0, list117.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list116, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list116, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list116, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list116, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list116, 0);
-                            dmlops_push(&list116, 0);
-                            dmlops_push(&list116, 0);
-                        }
-                    }
-                }
-                chosen24 = dmlops_divide(dmlops_list_entry(list116.values, list116.count, 2), (int64_t)desc->QueryHeadCount);
-            }
-            chosen25 = chosen24;
-        }
-        chosen26 = chosen25;
-    }
-    dmlops_push(&list113, chosen26);
-    dmlops_align(&list113, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list112, list113.values, list113.count, 0, list113.count);
-    dmlops_push(&list112, 1);
-    dmlops_push(&list112, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list112);
-    dmlops_list list118;
-    list118.count = 0;
-    dmlops_list list119;
-    list119.count = 0;
-    dmlops_push(&list119, 0);
-    dmlops_push(&list119, 1);
-    dmlops_push(&list119, 0);
-    dmlops_align(&list119, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list118, list119.values, list119.count, 0, list119.count);
-    dmlops_push(&list118, 0);
-    dmlops_push(&list118, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list118);
-    dmlops_list list120;
-    list120.count = 0;
-    dmlops_list list121;
-    list121.count = 0;
-    dmlops_push(&list121, 0);
-    dmlops_push(&list121, 0);
-    dmlops_push(&list121, 1);
-    dmlops_align(&list121, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list120, list121.values, list121.count, 0, list121.count);
-    dmlops_push(&list120, 0);
-    dmlops_push(&list120, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list120);
-    dmlops_list list122;
-    list122.count = 0;
-    dmlops_push(&list122, (int64_t)desc->QueryHeadCount);
-    int64_t chosen29;
-    if (desc->ValueTensor != NULL) {
-        chosen29 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
-    } else {
-        int64_t chosen28;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            told.attention.key_before.tensor = (int64_t)-1;
+            dmlops_list list120;
+            list120.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.first, &list120);
+            dmlops_list list121;
+            list121.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.batch, &list121);
+            dmlops_list list122;
+            list122.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.head, &list122);
             dmlops_list list123;
             list123.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.row, &list123);
+            dmlops_list list124;
+            list124.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.element, &list124);
+            dmlops_list list125;
+            list125.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.limits, &list125);
+        }
+    } else {
+        told.attention.key_before.tensor = (int64_t)-1;
+        dmlops_list list126;
+        list126.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.first, &list126);
+        dmlops_list list127;
+        list127.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.batch, &list127);
+        dmlops_list list128;
+        list128.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.head, &list128);
+        dmlops_list list129;
+        list129.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.row, &list129);
+        dmlops_list list130;
+        list130.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.element, &list130);
+        dmlops_list list131;
+        list131.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.limits, &list131);
+    }
+    if (desc->OutputPresentKeyTensor != NULL) {
+        told.attention.key_stored.tensor = 13;
+        dmlops_list list132;
+        list132.count = 0;
+        dmlops_push(&list132, 0);
+        dmlops_push(&list132, 0);
+        dmlops_push(&list132, 0);
+        dmlops_push(&list132, 0);
+        dmlops_align(&list132, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list132);
+        dmlops_list list133;
+        list133.count = 0;
+        dmlops_push(&list133, 1);
+        dmlops_push(&list133, 0);
+        dmlops_push(&list133, 0);
+        dmlops_push(&list133, 0);
+        dmlops_align(&list133, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list133);
+        dmlops_list list134;
+        list134.count = 0;
+        dmlops_push(&list134, 0);
+        dmlops_push(&list134, 1);
+        dmlops_push(&list134, 0);
+        dmlops_push(&list134, 0);
+        dmlops_align(&list134, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list134);
+        dmlops_list list135;
+        list135.count = 0;
+        dmlops_push(&list135, 0);
+        dmlops_push(&list135, 0);
+        dmlops_push(&list135, 1);
+        dmlops_push(&list135, 0);
+        dmlops_align(&list135, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list135);
+        dmlops_list list136;
+        list136.count = 0;
+        dmlops_push(&list136, 0);
+        dmlops_push(&list136, 0);
+        dmlops_push(&list136, 0);
+        dmlops_push(&list136, 1);
+        dmlops_align(&list136, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list136);
+        dmlops_list list137;
+        list137.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list137);
+    } else {
+        told.attention.key_stored.tensor = (int64_t)-1;
+        dmlops_list list138;
+        list138.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list138);
+        dmlops_list list139;
+        list139.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list139);
+        dmlops_list list140;
+        list140.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list140);
+        dmlops_list list141;
+        list141.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list141);
+        dmlops_list list142;
+        list142.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list142);
+        dmlops_list list143;
+        list143.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list143);
+    }
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            told.attention.value_before.tensor = 10;
+            dmlops_list list144;
+            list144.count = 0;
+            dmlops_list list145;
+            list145.count = 0;
+            dmlops_push(&list145, 0);
+            dmlops_push(&list145, 0);
+            dmlops_push(&list145, 0);
+            dmlops_push(&list145, 0);
+            dmlops_align(&list145, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list144, list145.values, list145.count, 0, list145.count);
+            dmlops_push(&list144, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.first, &list144);
+            dmlops_list list146;
+            list146.count = 0;
+            dmlops_list list147;
+            list147.count = 0;
+            dmlops_push(&list147, 1);
+            dmlops_push(&list147, 0);
+            dmlops_push(&list147, 0);
+            dmlops_push(&list147, 0);
+            dmlops_align(&list147, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list146, list147.values, list147.count, 0, list147.count);
+            dmlops_push(&list146, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.batch, &list146);
+            dmlops_list list148;
+            list148.count = 0;
+            dmlops_list list149;
+            list149.count = 0;
+            dmlops_push(&list149, 0);
+            dmlops_push(&list149, 1);
+            dmlops_push(&list149, 0);
+            dmlops_push(&list149, 0);
+            dmlops_align(&list149, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list148, list149.values, list149.count, 0, list149.count);
+            dmlops_push(&list148, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.head, &list148);
+            dmlops_list list150;
+            list150.count = 0;
+            dmlops_list list151;
+            list151.count = 0;
+            dmlops_push(&list151, 0);
+            dmlops_push(&list151, 0);
+            dmlops_push(&list151, 1);
+            dmlops_push(&list151, 0);
+            dmlops_align(&list151, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list150, list151.values, list151.count, 0, list151.count);
+            dmlops_push(&list150, 1);
+            dmlops_tell_list(planning, &told.attention.value_before.row, &list150);
+            dmlops_list list152;
+            list152.count = 0;
+            dmlops_list list153;
+            list153.count = 0;
+            dmlops_push(&list153, 0);
+            dmlops_push(&list153, 0);
+            dmlops_push(&list153, 0);
+            dmlops_push(&list153, 1);
+            dmlops_align(&list153, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list152, list153.values, list153.count, 0, list153.count);
+            dmlops_push(&list152, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.element, &list152);
+            dmlops_list list154;
+            list154.count = 0;
+            dmlops_push(&list154, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.value_before.limits, &list154);
+        } else {
+            told.attention.value_before.tensor = (int64_t)-1;
+            dmlops_list list155;
+            list155.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.first, &list155);
+            dmlops_list list156;
+            list156.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.batch, &list156);
+            dmlops_list list157;
+            list157.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.head, &list157);
+            dmlops_list list158;
+            list158.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.row, &list158);
+            dmlops_list list159;
+            list159.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.element, &list159);
+            dmlops_list list160;
+            list160.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.limits, &list160);
+        }
+    } else {
+        told.attention.value_before.tensor = (int64_t)-1;
+        dmlops_list list161;
+        list161.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.first, &list161);
+        dmlops_list list162;
+        list162.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.batch, &list162);
+        dmlops_list list163;
+        list163.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.head, &list163);
+        dmlops_list list164;
+        list164.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.row, &list164);
+        dmlops_list list165;
+        list165.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.element, &list165);
+        dmlops_list list166;
+        list166.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.limits, &list166);
+    }
+    if (desc->OutputPresentValueTensor != NULL) {
+        told.attention.value_stored.tensor = 14;
+        dmlops_list list167;
+        list167.count = 0;
+        dmlops_push(&list167, 0);
+        dmlops_push(&list167, 0);
+        dmlops_push(&list167, 0);
+        dmlops_push(&list167, 0);
+        dmlops_align(&list167, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list167);
+        dmlops_list list168;
+        list168.count = 0;
+        dmlops_push(&list168, 1);
+        dmlops_push(&list168, 0);
+        dmlops_push(&list168, 0);
+        dmlops_push(&list168, 0);
+        dmlops_align(&list168, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list168);
+        dmlops_list list169;
+        list169.count = 0;
+        dmlops_push(&list169, 0);
+        dmlops_push(&list169, 1);
+        dmlops_push(&list169, 0);
+        dmlops_push(&list169, 0);
+        dmlops_align(&list169, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list169);
+        dmlops_list list170;
+        list170.count = 0;
+        dmlops_push(&list170, 0);
+        dmlops_push(&list170, 0);
+        dmlops_push(&list170, 1);
+        dmlops_push(&list170, 0);
+        dmlops_align(&list170, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list170);
+        dmlops_list list171;
+        list171.count = 0;
+        dmlops_push(&list171, 0);
+        dmlops_push(&list171, 0);
+        dmlops_push(&list171, 0);
+        dmlops_push(&list171, 1);
+        dmlops_align(&list171, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list171);
+        dmlops_list list172;
+        list172.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list172);
+    } else {
+        told.attention.value_stored.tensor = (int64_t)-1;
+        dmlops_list list173;
+        list173.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list173);
+        dmlops_list list174;
+        list174.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list174);
+        dmlops_list list175;
+        list175.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list175);
+        dmlops_list list176;
+        list176.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list176);
+        dmlops_list list177;
+        list177.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list177);
+        dmlops_list list178;
+        list178.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list178);
+    }
+    told.attention.output.tensor = 12;
+    dmlops_list list179;
+    list179.count = 0;
+    dmlops_list list180;
+    list180.count = 0;
+    dmlops_push(&list180, 0);
+    dmlops_push(&list180, 0);
+    dmlops_push(&list180, 0);
+    dmlops_align(&list180, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list179, list180.values, list180.count, 0, list180.count);
+    dmlops_push(&list179, 0);
+    dmlops_push(&list179, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list179);
+    dmlops_list list181;
+    list181.count = 0;
+    dmlops_list list182;
+    list182.count = 0;
+    dmlops_push(&list182, 1);
+    dmlops_push(&list182, 0);
+    dmlops_push(&list182, 0);
+    dmlops_align(&list182, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list181, list182.values, list182.count, 0, list182.count);
+    dmlops_push(&list181, 0);
+    dmlops_push(&list181, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list181);
+    dmlops_list list183;
+    list183.count = 0;
+    dmlops_list list184;
+    list184.count = 0;
+    dmlops_push(&list184, 0);
+    dmlops_push(&list184, 0);
+    int64_t chosen28;
+    if (desc->ValueTensor != NULL) {
+        chosen28 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen27;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list185;
+            list185.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list124;
-                list124.count = 0;
-                dmlops_append(&list124, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list124, 3, 1);
-                dmlops_list_append(&list123, list124.values, list124.count, 0, list124.count);
+                dmlops_list list186;
+                list186.count = 0;
+                dmlops_append(&list186, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list186, 3, 1);
+                dmlops_list_append(&list185, list186.values, list186.count, 0, list186.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list123, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list123, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list185, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list185, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list123, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list123, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list185, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list185, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list123, 0);
-                        dmlops_push(&list123, 0);
-                        dmlops_push(&list123, 0);
+                        dmlops_push(&list185, 0);
+                        dmlops_push(&list185, 0);
+                        dmlops_push(&list185, 0);
                     }
                 }
             }
-            chosen28 = dmlops_divide(dmlops_list_entry(list123.values, list123.count, 2), (int64_t)desc->QueryHeadCount);
+            chosen27 = dmlops_divide(dmlops_list_entry(list185.values, list185.count, 2), (int64_t)desc->QueryHeadCount);
         } else {
-            int64_t chosen27;
+            int64_t chosen26;
             if (desc->PastValueTensor != NULL) {
-                chosen27 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+                chosen26 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list125;
-                list125.count = 0;
+                dmlops_list list187;
+                list187.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list126;
-                    list126.count = 0;
-                    dmlops_append(&list126, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list126, 3, 1);
-                    dmlops_list_append(&list125, list126.values, list126.count, 0, list126.count);
+                    dmlops_list list188;
+                    list188.count = 0;
+                    dmlops_append(&list188, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list188, 3, 1);
+                    dmlops_list_append(&list187, list188.values, list188.count, 0, list188.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list125, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list125, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list187, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list187, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list125, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list125, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list187, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list187, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list125, 0);
-                            dmlops_push(&list125, 0);
-                            dmlops_push(&list125, 0);
+                            dmlops_push(&list187, 0);
+                            dmlops_push(&list187, 0);
+                            dmlops_push(&list187, 0);
                         }
                     }
                 }
-                chosen27 = dmlops_divide(dmlops_list_entry(list125.values, list125.count, 2), (int64_t)desc->QueryHeadCount);
+                chosen26 = dmlops_divide(dmlops_list_entry(list187.values, list187.count, 2), (int64_t)desc->QueryHeadCount);
             }
-            chosen28 = chosen27;
+            chosen27 = chosen26;
         }
-        chosen29 = chosen28;
+        chosen28 = chosen27;
     }
-    dmlops_push(&list122, chosen29);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list122);
+    dmlops_push(&list184, chosen28);
+    dmlops_align(&list184, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list183, list184.values, list184.count, 0, list184.count);
+    dmlops_push(&list183, 1);
+    dmlops_push(&list183, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list183);
+    dmlops_list list189;
+    list189.count = 0;
+    dmlops_list list190;
+    list190.count = 0;
+    dmlops_push(&list190, 0);
+    dmlops_push(&list190, 1);
+    dmlops_push(&list190, 0);
+    dmlops_align(&list190, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list189, list190.values, list190.count, 0, list190.count);
+    dmlops_push(&list189, 0);
+    dmlops_push(&list189, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list189);
+    dmlops_list list191;
+    list191.count = 0;
+    dmlops_list list192;
+    list192.count = 0;
+    dmlops_push(&list192, 0);
+    dmlops_push(&list192, 0);
+    dmlops_push(&list192, 1);
+    dmlops_align(&list192, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list191, list192.values, list192.count, 0, list192.count);
+    dmlops_push(&list191, 0);
+    dmlops_push(&list191, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list191);
+    dmlops_list list193;
+    list193.count = 0;
+    dmlops_push(&list193, (int64_t)desc->QueryHeadCount);
+    int64_t chosen31;
+    if (desc->ValueTensor != NULL) {
+        chosen31 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen30;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list194;
+            list194.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list195;
+                list195.count = 0;
+                dmlops_append(&list195, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list195, 3, 1);
+                dmlops_list_append(&list194, list195.values, list195.count, 0, list195.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list194, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list194, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list194, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list194, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list194, 0);
+                        dmlops_push(&list194, 0);
+                        dmlops_push(&list194, 0);
+                    }
+                }
+            }
+            chosen30 = dmlops_divide(dmlops_list_entry(list194.values, list194.count, 2), (int64_t)desc->QueryHeadCount);
+        } else {
+            int64_t chosen29;
+            if (desc->PastValueTensor != NULL) {
+                chosen29 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list196;
+                list196.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list197;
+                    list197.count = 0;
+                    dmlops_append(&list197, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list197, 3, 1);
+                    dmlops_list_append(&list196, list197.values, list197.count, 0, list197.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list196, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list196, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list196, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list196, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list196, 0);
+                            dmlops_push(&list196, 0);
+                            dmlops_push(&list196, 0);
+                        }
+                    }
+                }
+                chosen29 = dmlops_divide(dmlops_list_entry(list196.values, list196.count, 2), (int64_t)desc->QueryHeadCount);
+            }
+            chosen30 = chosen29;
+        }
+        chosen31 = chosen30;
+    }
+    dmlops_push(&list193, chosen31);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list193);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
 }
 
